@@ -1,0 +1,43 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PINNED := constraints.txt
+export PIP_CONSTRAINT := $(CURDIR)/$(PINNED)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-slow lint types bench-toy clean
+
+demo: $(VENV)/.run
+	$(BIN)/nodewise demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -m slow
+
+bench-toy: $(VENV)/.run
+	$(BIN)/python benchmarks/toy_promise.py
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+# A stamp per set of packages: make installs again only when what is asked for has changed.
+$(VENV)/.run: pyproject.toml $(PINNED) | $(BIN)/python
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml $(PINNED) | $(BIN)/python
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.run
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,61 @@
+"""One family of exceptions: each names the field, the value, where it stands, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class NodewiseError(Exception):
+    """Anything nodewise raises on purpose; the command line prints it in one line and exits 2."""
+
+
+class InputError(NodewiseError, ValueError):
+    """Something handed in cannot be used.
+
+    Args:
+        field: What is wrong, as the caller knows it: `edge_index`, `val_mask`, a column's name.
+        problem: What is wrong with it, as a clause.
+        way_out: What to do about it, as a clause.
+        value: The first offending value.
+        position: Where in the field that value stands: an index or a tuple of indices.
+    """
+
+    def __init__(
+        self,
+        field: str,
+        problem: str,
+        *,
+        way_out: str,
+        value: object = None,
+        position: int | tuple[int, ...] | None = None,
+    ) -> None:
+        self.field, self.value, self.position, self.way_out = field, value, position, way_out
+        indices = (position,) if isinstance(position, int) else position
+        place = "" if indices is None else f"[{', '.join(map(str, indices))}]"
+        found = "" if value is None else f" (found {value!r})"
+        super().__init__(f"{field}{place}: {problem}{found}; {way_out}")
+
+
+class GraphError(InputError):
+    """The graph itself is malformed: edges, features or labels."""
+
+
+class SplitError(InputError):
+    """Train, validation and test nodes cannot be had as asked, or contradict each other."""
+
+
+class RawFileError(InputError):
+    """A data set's raw file is absent, truncated, altered, or tries to run code."""
+
+
+class UnknownNameError(InputError):
+    """A name that is not in a list, answered with the nearest one that is."""
+
+    def __init__(self, field: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name.lower(), names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        super().__init__(
+            field, "is not known", value=name, way_out=f"{hint}known are {', '.join(names)}"
+        )
