@@ -1,0 +1,50 @@
+"""The application: its commands, `--version`, and what happens to errors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from nodewise._version import __version__
+from nodewise.cli import datasets, demo
+from nodewise.errors import NodewiseError
+
+app = typer.Typer(
+    name="nodewise",
+    help="Give every node of a graph its own GNN: a global model, localized by its context.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command()(demo.demo)
+app.command()(datasets.datasets)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"nodewise {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; an error of ours becomes one line and exit code 2."""
+    try:
+        app()
+    except NodewiseError as error:
+        typer.echo(f"nodewise: {error}", err=True)
+        sys.exit(2)

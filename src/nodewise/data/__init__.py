@@ -1,0 +1,1 @@
+"""From files to `torch_geometric.data.Data` with a split. Knows no model."""

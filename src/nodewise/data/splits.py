@@ -1,0 +1,210 @@
+"""A split: which nodes are learned from, which choose the epoch, which judge."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from nodewise.data.atomic import replacing
+from nodewise.data.frozen_random import FrozenRandom
+from nodewise.data.split_checks import check_apart, node_numbers, selected
+from nodewise.errors import SplitError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+PARTS = ("train", "val", "test")
+_FORMAT = "nodewise split 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three sets of node numbers that share none; kept ascending, as int64, and read-only.
+
+    Args:
+        train: The nodes to learn from.
+        val: The nodes that choose between epochs and settings.
+        test: The nodes that judge.
+
+    Raises:
+        SplitError: A number is negative, not an integer, or occurs twice.
+    """
+
+    train: NDArray[np.int64]
+    val: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name in PARTS:
+            object.__setattr__(self, name, node_numbers(name, getattr(self, name)))
+        for (one, first), (other, second) in combinations(self, 2):
+            check_apart(one, first, other, second)
+
+    def __iter__(self) -> Iterator[tuple[str, NDArray[np.int64]]]:
+        return ((name, getattr(self, name)) for name in PARTS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Split) and self.sha256() == other.sha256()
+
+    def __hash__(self) -> int:
+        return hash(self.sha256())
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}={len(nodes)}" for name, nodes in self)
+        return f"Split({sizes}, sha256={self.sha256()[:12]})"
+
+    @classmethod
+    def from_masks(cls, train_mask: ArrayLike, val_mask: ArrayLike, test_mask: ArrayLike) -> Split:
+        """Build a split from three one-dimensional boolean masks, arrays or tensors."""
+        masks = (train_mask, val_mask, test_mask)
+        return cls(*(selected(name, mask) for name, mask in zip(PARTS, masks, strict=True)))
+
+    def masks(self, num_nodes: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The train, validation and test masks, each of shape (num_nodes,).
+
+        Raises:
+            SplitError: The split names a node that a graph of that size does not have.
+        """
+        train, val, test = (_mask(name, nodes, num_nodes) for name, nodes in self)
+        return train, val, test
+
+    def apply(self, data: Data) -> Data:
+        """Set `train_mask`, `val_mask` and `test_mask` of `data`, in place, and return it."""
+        data.train_mask, data.val_mask, data.test_mask = self.masks(data.num_nodes)
+        return data
+
+    def sha256(self) -> str:
+        """The split's fingerprint, 64 hexadecimal digits.
+
+        It is taken over these bytes, for `train`, `val` and `test` in that order: the name in
+        ASCII without terminator; the count of nodes as a little-endian signed 64-bit integer; the
+        node numbers, ascending, each as a little-endian signed 64-bit integer.
+        """
+        digest = hashlib.sha256()
+        for name, nodes in self:
+            digest.update(name.encode("ascii"))
+            digest.update(len(nodes).to_bytes(8, "little", signed=True))
+            digest.update(nodes.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        """Write the split as JSON: the three lists and their SHA-256."""
+        lists = {name: nodes.tolist() for name, nodes in self}
+        content = {"format": _FORMAT, "sha256": self.sha256(), **lists}
+        with replacing(Path(path)) as stream:
+            stream.write(json.dumps(content).encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Split:
+        """Read what `save` wrote.
+
+        Raises:
+            SplitError: The file is not a split, or its lists are not those that were saved.
+        """
+        content = _read_json(Path(path))
+        split = cls(*(content[name] for name in PARTS))
+        if content["sha256"] != split.sha256():
+            raise SplitError(
+                str(path),
+                "does not match the SHA-256 it carries",
+                value=split.sha256(),
+                way_out="restore the file, or build the split anew and save it",
+            )
+        return split
+
+
+def random_split(
+    y: ArrayLike,
+    per_class: int = 20,
+    val: int = 500,
+    test: int | None = 1000,
+    seed: int = 0,
+) -> Split:
+    """Draw a split: the same seed gives the same split on every platform and NumPy version.
+
+    Args:
+        y: Labels, one per node; nodes with a negative label are never drawn.
+        per_class: Training nodes of each class.
+        val: Validation nodes, of any class.
+        test: Test nodes, of any class; None takes all that are left.
+        seed: Which split.
+
+    Raises:
+        SplitError: There are fewer labels than that.
+    """
+    _check_sizes(per_class=per_class, val=val, test=test or 0)
+    labels = torch.as_tensor(y).cpu().numpy()
+    order = FrozenRandom(seed, "split").permutation(len(labels))
+    order = order[labels[order] >= 0]
+    train = _first_of_each_class(labels, order, per_class)
+    rest = order[~np.isin(order, train)]
+    test = len(rest) - val if test is None else test
+    if val + test > len(rest) or test < 0:
+        raise SplitError(
+            "y",
+            f"{val} validation and {max(test, 0)} test nodes are asked for, but {len(rest)} labels "
+            f"are left after {len(train)} training nodes",
+            value=len(rest),
+            way_out="ask for fewer, or test=None for the rest",
+        )
+    return Split(train, rest[:val], rest[val : val + test])
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 0:
+            raise SplitError(name, "is a count of nodes", value=size, way_out="give 0 or more")
+
+
+def _first_of_each_class(
+    labels: NDArray[Any], order: NDArray[np.int64], per_class: int
+) -> NDArray[np.int64]:
+    chosen = [np.empty(0, np.int64)]
+    for label in np.unique(labels[order]):
+        members = order[labels[order] == label]
+        if len(members) < per_class:
+            raise SplitError(
+                "y",
+                f"{per_class} training nodes per class are asked for, but class {label} has "
+                f"{len(members)}",
+                value=len(members),
+                way_out=f"ask for per_class={len(members)} or fewer, or label more nodes",
+            )
+        chosen.append(members[:per_class])
+    return np.concatenate(chosen)
+
+
+def _mask(name: str, nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
+    if nodes.size and nodes[-1] >= num_nodes:
+        raise SplitError(
+            name,
+            f"names a node that a graph of {num_nodes} nodes does not have",
+            value=int(nodes[-1]),
+            position=nodes.size - 1,
+            way_out="use the split with the graph it was made for",
+        )
+    mask = torch.zeros(num_nodes, dtype=torch.bool)
+    mask[torch.from_numpy(nodes.copy())] = True
+    return mask
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SplitError(
+            str(path), f"cannot be read ({error})", way_out="name a file that Split.save wrote"
+        ) from error
+    if not isinstance(content, dict) or not {"sha256", *PARTS} <= content.keys():
+        raise SplitError(str(path), "is not a split", way_out="name a file that Split.save wrote")
+    return content

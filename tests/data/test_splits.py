@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from nodewise.data.splits import Split, random_split
+from nodewise.errors import SplitError
+
+LABELS = np.arange(2000) % 4
+
+
+def test_random_split_has_the_sizes_asked_for() -> None:
+    split = random_split(LABELS, per_class=20, val=500, test=1000, seed=0)
+    assert np.bincount(LABELS[split.train]).tolist() == [20] * 4
+    assert (len(split.val), len(split.test)) == (500, 1000)
+
+
+def test_random_split_is_the_same_for_good() -> None:
+    split = random_split(LABELS, seed=7)
+    assert split.sha256() == "6e1dd80679f8d475a26586a3545695198d6869b7d80f357b0e2ffe5499248a76"
+    assert split == random_split(torch.as_tensor(LABELS), seed=7)
+    assert split != random_split(LABELS, seed=8)
+
+
+def test_test_none_takes_the_rest_and_unlabelled_nodes_are_never_drawn() -> None:
+    labels = np.where(np.arange(2000) < 300, -1, LABELS)
+    split = random_split(labels, val=100, test=None)
+    drawn = np.concatenate([split.train, split.val, split.test])
+    assert sorted(drawn.tolist()) == list(range(300, 2000))
+
+
+def test_fewer_validation_nodes_leave_the_training_nodes_alone() -> None:
+    many, few = random_split(LABELS, val=500), random_split(LABELS, val=100)
+    assert np.array_equal(many.train, few.train)
+    assert set(few.val) < set(many.val)
+
+
+def test_sha256_is_over_the_documented_bytes() -> None:
+    split = Split(np.array([3, 1]), np.array([0]), np.array([], np.int64))
+    content = b"train" + struct.pack("<qqq", 2, 1, 3) + b"val" + struct.pack("<qq", 1, 0)
+    content += b"test" + struct.pack("<q", 0)
+    assert split.sha256() == hashlib.sha256(content).hexdigest()
+
+
+def test_arrays_are_sorted_int64_and_read_only() -> None:
+    split = Split(np.array([3, 1], np.int32), np.array([0]), np.array([2]))
+    assert split.train.tolist() == [1, 3] and split.train.dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        split.train[0] = 5
+
+
+def test_masks_are_one_dimensional_and_lead_back() -> None:
+    split = random_split(LABELS)
+    data = split.apply(Data(x=torch.zeros(2000, 1)))
+    assert data.train_mask.shape == data.val_mask.shape == data.test_mask.shape == (2000,)
+    assert data.train_mask.dtype == torch.bool
+    assert Split.from_masks(data.train_mask, data.val_mask, data.test_mask) == split
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    split = random_split(LABELS, test=None)
+    split.save(tmp_path / "folder" / "split.json")
+    loaded = Split.load(tmp_path / "folder" / "split.json")
+    assert loaded == split and hash(loaded) == hash(split)
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["split.json"]
+    content = json.loads((tmp_path / "folder" / "split.json").read_text())
+    assert content["val"] == split.val.tolist() and content["sha256"] == split.sha256()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[1]", '{"train": [1]}', '{"sha256": "0", "train": [1], "val": [2], "test": [3]}'],
+)
+def test_a_file_that_is_not_a_split(tmp_path: Path, content: str) -> None:
+    (tmp_path / "split.json").write_text(content)
+    with pytest.raises(SplitError) as caught:
+        Split.load(tmp_path / "split.json")
+    assert caught.value.field.endswith("split.json")
+
+
+def test_repr_names_sizes_and_fingerprint() -> None:
+    split = random_split(LABELS)
+    assert repr(split) == f"Split(train=80, val=500, test=1000, sha256={split.sha256()[:12]})"
