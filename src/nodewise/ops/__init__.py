@@ -1,0 +1,1 @@
+"""Pure functions on tensors: what a localized layer computes, in three implementations."""

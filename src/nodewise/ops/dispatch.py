@@ -1,0 +1,160 @@
+"""Which implementation answers: `reference`, `factored` or `fused`. All agree; see the laws.
+
+Left alone, `fused` serves on the CPU where Numba is installed and `factored` everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+from nodewise.errors import UnknownNameError
+from nodewise.ops import factored, reference, registered
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.rows import Features, SparseRows
+
+KERNELS = ("reference", "factored", "fused")
+SLOPE = 0.2
+Pair = tuple[Tensor, Tensor]
+
+# A plain global and not a ContextVar, which torch.compile cannot trace.
+_wanted: str = "fused"
+_numba_is_here = find_spec("numba") is not None
+
+
+@contextmanager
+def use_kernel(name: str) -> Iterator[None]:
+    """Compute with one implementation inside a `with` block: reference, factored or fused.
+
+    `fused` where it cannot serve (no Numba, another device, half precision) is `factored`.
+    """
+    if name not in KERNELS:
+        raise UnknownNameError("kernel", name, KERNELS)
+    global _wanted
+    before, _wanted = _wanted, name
+    try:
+        yield
+    finally:
+        _wanted = before
+
+
+def kernel_for(tensor: Tensor | SparseRows) -> str:
+    """The implementation that will answer for this tensor."""
+    if _wanted == "fused" and not (
+        _numba_is_here
+        and tensor.device.type == "cpu"
+        and tensor.dtype in (torch.float32, torch.float64)
+    ):
+        return "factored"
+    return _wanted
+
+
+def messages(
+    x: Features,
+    weight: Tensor,
+    scale: Pair,
+    shift: Pair,
+    hood: Neighbourhood,
+    drop: DropConnect | None = None,
+    slope: float = SLOPE,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """z_uv = W_v h_u on every edge, and the sums of (a_v - 1)^2 and b_v^2.
+
+    Args:
+        x: Node features of the sources, dense or `SparseRows`.
+        weight: W, shape (H, out, in).
+        scale: Code (targets, H, bottleneck) and expand (H, in, bottleneck) of a_v.
+        shift: The same of b_v.
+        hood: The edges.
+        drop: DropConnect on the entries of W_v, if any.
+        slope: LeakyReLU's slope below zero.
+
+    Returns:
+        Messages (E, H, out), in the order of `hood`, and the two sums.
+    """
+    kernel = kernel_for(x)
+    if kernel == "reference":
+        dense = x.dense() if isinstance(x, SparseRows) else x
+        return reference.messages(dense, weight, scale, shift, hood, drop, slope)
+    if kernel == "factored":
+        return factored.messages(x, weight, scale, shift, hood, drop, slope)
+    rows = (x.crow, x.col, x.values) if isinstance(x, SparseRows) else (None, None, x)
+    rate, seed = (0.0, None) if drop is None else drop
+    z, a, b = registered.messages(
+        *rows, weight, *scale, *shift, hood.source, hood.ptr, seed, rate, slope
+    )
+    return z, a, b
+
+
+def modulate_edges(
+    z: Tensor, scale: Pair, shift: Pair, hood: Neighbourhood, slope: float = SLOPE
+) -> tuple[Tensor, Tensor, Tensor]:
+    """z * a_uv + b_uv (Eqs. 8 and 9), and the sums of (a_uv - 1)^2 and b_uv^2.
+
+    Args:
+        z: Messages, shape (E, H, out).
+        scale: N_a h for targets and sources, shape (nodes, H, out) each.
+        shift: N_b h for targets and sources.
+        hood: The edges.
+        slope: LeakyReLU's slope below zero.
+    """
+    if kernel_for(z) != "fused":
+        return reference.modulate_edges(z, scale, shift, hood, slope)
+    back = hood.reverse
+    out, a, b = registered.modulate_edges(
+        z, *scale, *shift, hood.source, hood.ptr, back.ptr, back.edge_id, slope
+    )
+    return out, a, b
+
+
+def _sum_runs(*args: Tensor | None) -> Tensor:
+    out: Tensor = registered.sum_runs(*args)
+    return out
+
+
+def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """The weighted sum over C_v of the sources' rows, shape (targets, ...)."""
+    if kernel_for(x) != "fused":
+        return reference.sum_neighbours(x, weight, hood)
+    back = hood.reverse
+    return _sum_runs(x, weight, hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+
+
+def gather_sources(x: Tensor, hood: Neighbourhood) -> Tensor:
+    """x_j: each edge's source row, shape (E, ...), with a gradient summed in order."""
+    if kernel_for(x) != "fused":
+        return x[hood.source]
+    back = hood.reverse
+    each = torch.arange(hood.num_edges + 1, device=x.device)
+    return _sum_runs(x, None, hood.source, each, back.edge_id, back.edge_id, back.ptr)
+
+
+def gather_targets(x: Tensor, hood: Neighbourhood) -> Tensor:
+    """x_i: each edge's target row, shape (E, ...), with a gradient summed in order."""
+    if kernel_for(x) != "fused":
+        return x[hood.target]
+    each = torch.arange(hood.num_edges + 1, device=x.device)
+    return _sum_runs(x, None, hood.target, each, each[:-1], each[:-1], hood.ptr)
+
+
+def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """The weighted sum over C_v of what stands on the edges, shape (targets, ...)."""
+    if kernel_for(messages) != "fused":
+        return reference.sum_edges(messages, weight, hood)
+    each = torch.arange(hood.num_edges + 1, device=messages.device)
+    return _sum_runs(messages, weight, each[:-1], hood.ptr, hood.target, each[:-1], each)
+
+
+def project(x: Features, weight: Tensor) -> Tensor:
+    """x weight^T for dense or sparse rows, shape (N, out); weight is (out, in)."""
+    if not isinstance(x, SparseRows):
+        return reference.project(x, weight)
+    if kernel_for(x) != "fused":
+        return reference.project(x.dense(), weight)
+    back = x.columns
+    return _sum_runs(weight.t(), x.values, x.col, x.crow, back.row, back.entry, back.ccol)

@@ -1,0 +1,74 @@
+"""Node-wise DropConnect without storing a mask: each entry of W_v has its own hash.
+
+Entry (v, head, out, in) of all localized weights is kept when a 32-bit hash of (seed, v, head, in,
+out) is at least rate * 2**32. The mask is a pure function of these numbers, so the backward pass
+draws it again instead of remembering it, and every kernel and thread count draws the same one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+# "lowbias32" (C. Wellons, 2018): (shift, factor) rounds and a last shift, bias below 0.2 bits.
+MIX = ((16, 0x7FEB352D), (15, 0x846CA68B))
+LAST_SHIFT = 16
+# Steps between neighbouring lanes, inputs, heads and nodes: odd, far apart, no small multiples.
+LANE_STRIDE = 0x9E3779B9
+INPUT_STRIDE = 0x85EBCA6B
+HEAD_STRIDE = 0xC2B2AE35
+NODE_STRIDE = 0x27D4EB2F
+_WORD = 0xFFFFFFFF
+
+
+class DropConnect(NamedTuple):
+    """How much of every localized weight W_v to drop, and which draw this is.
+
+    Attributes:
+        rate: The share of entries set to zero; the others grow by 1 / (1 - rate).
+        seed: Another seed, another mask; a number of 31 bits in a tensor, so that drawing one does
+            not stop a compiled model.
+    """
+
+    rate: float
+    seed: Tensor
+
+    @classmethod
+    def draw(cls, rate: float, training: bool) -> DropConnect | None:
+        """A fresh mask from torch's random state, or None where nothing is to be dropped."""
+        return cls(rate, torch.randint(2**31, ())) if training and rate > 0 else None
+
+    @property
+    def threshold(self) -> int:
+        """The hash below which an entry is dropped."""
+        return min(round(self.rate * 2**32), _WORD)
+
+
+def mix(bits: Tensor) -> Tensor:
+    """The 32-bit hash, on int64 tensors that hold 32-bit words."""
+    for shift, factor in MIX:
+        bits = ((bits ^ (bits >> shift)) * factor) & _WORD
+    return bits ^ (bits >> LAST_SHIFT)
+
+
+def keep_mask(drop: DropConnect, nodes: Tensor, heads: int, out: int, width: int) -> Tensor:
+    """Which entries of W_v stay: ones and zeros of shape (nodes, heads, out, width), as float64.
+
+    Args:
+        drop: The rate and the seed.
+        nodes: The numbers of the target nodes, int64.
+        heads: How many heads.
+        out: Rows of W_v.
+        width: Columns of W_v: the input's features.
+    """
+    device = nodes.device
+    head = torch.arange(heads, device=device)
+    column = torch.arange(width, device=device)
+    row = torch.arange(out, device=device)
+    node_bits = mix((nodes * NODE_STRIDE + drop.seed) & _WORD)
+    head_bits = mix((node_bits[:, None] + head * HEAD_STRIDE) & _WORD)
+    input_bits = mix((head_bits[..., None] + column * INPUT_STRIDE) & _WORD)
+    entry_bits = mix((input_bits[:, :, None, :] + row[:, None] * LANE_STRIDE) & _WORD)
+    return (entry_bits >= drop.threshold).to(torch.float64)

@@ -1,0 +1,92 @@
+"""Localized messages in plain torch, without ever building W_v: any device, bounded memory.
+
+W_v h_u = W (a_v * h_u) + (b_v . h_u) 1, so an edge needs one product of the input's width. Targets
+are taken in chunks of bounded size, and the backward pass computes each chunk again instead of
+keeping it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from nodewise.ops.dropconnect import DropConnect, keep_mask
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.reference import modulation
+from nodewise.ops.rows import Features, SparseRows, take_rows
+
+# Numbers in the widest tensor of one chunk: 16 million float32 are 64 MB.
+CHUNK_NUMBERS = 1 << 24
+
+
+def _target_chunks(ptr: Tensor, numbers_per_edge: int) -> Iterator[tuple[int, int, slice]]:
+    """Cut the targets so that a chunk's edges (and targets) times their width stay bounded."""
+    limit = max(1, CHUNK_NUMBERS // max(numbers_per_edge, 1))
+    ends, first = ptr.tolist(), 0
+    for v in range(1, len(ends)):
+        last = v + 1 == len(ends)
+        if last or ends[v + 1] - ends[first] > limit or v + 1 - first > limit:
+            yield first, v, slice(ends[first], ends[v])
+            first = v
+
+
+def _chunk(
+    x: Features,
+    weight: Tensor,
+    scale: tuple[Tensor, Tensor],
+    shift: tuple[Tensor, Tensor],
+    source: Tensor,
+    target: Tensor,
+    first: int,
+    drop: DropConnect | None,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Messages and sums of squares of some targets, numbered from `first`."""
+    rows = take_rows(x, source)
+    x_j = rows.dense() if isinstance(rows, SparseRows) else rows
+    a, b = modulation(*scale, slope), modulation(*shift, slope)
+    scaled, shifted = x_j[:, None] * (a + 1)[target], x_j[:, None] * b[target]
+    if drop is not None:
+        nodes = torch.arange(first, first + a.size(0), device=weight.device)
+        mask = keep_mask(drop, nodes, *weight.shape).to(weight.dtype)[target] / (1 - drop.rate)
+        z = torch.einsum("ehi,hoi,ehoi->eho", scaled, weight, mask)
+        z = z + torch.einsum("ehi,ehoi->eho", shifted, mask)
+    else:
+        z = torch.einsum("ehi,hoi->eho", scaled, weight) + shifted.sum(-1, keepdim=True)
+    return z, a.square().sum(), b.square().sum()
+
+
+def messages(
+    x: Features,
+    weight: Tensor,
+    scale: tuple[Tensor, Tensor],
+    shift: tuple[Tensor, Tensor],
+    hood: Neighbourhood,
+    drop: DropConnect | None,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `reference.messages`, in chunks; `x` may be sparse."""
+    heads, out, width = weight.shape
+    z, a, b = [weight.new_zeros(0, heads, out)], [weight.new_zeros(())], [weight.new_zeros(())]
+    numbers = heads * width * (1 if drop is None else out)
+    for first, last, edges in _target_chunks(hood.ptr, numbers):
+        part = checkpoint(
+            _chunk,
+            x,
+            weight,
+            (scale[0][first:last], scale[1]),
+            (shift[0][first:last], shift[1]),
+            hood.source[edges],
+            hood.target[edges] - first,
+            first,
+            drop,
+            slope,
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        for so_far, more in zip((z, a, b), part, strict=True):
+            so_far.append(more)
+    return torch.cat(z), torch.stack(a).sum(), torch.stack(b).sum()

@@ -1,0 +1,83 @@
+"""C_v for every target node v: the edges, sorted by target, and the way back sorted by source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+
+def offsets(index: Tensor, size: int) -> Tensor:
+    """Where each number's run begins in a sorted index: size + 1 offsets."""
+    counts = index.new_zeros(size + 1).scatter_add_(0, index + 1, torch.ones_like(index))
+    return counts.cumsum(0)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The edges of a graph in the order the kernels walk them.
+
+    Build it once with `Neighbourhood.from_edges` and hand it to a model in place of `edge_index`:
+    sorting is then paid once, not at every call.
+
+    Attributes:
+        source: The source node u of each edge, edges sorted by target, shape (E,).
+        target: The target node v of each edge, ascending, shape (E,).
+        ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`, shape (targets + 1,).
+        edge_id: Where each edge stood in the `edge_index` it was made from, shape (E,).
+        num_sources: How many source nodes there are, with or without edges.
+    """
+
+    source: Tensor
+    target: Tensor
+    ptr: Tensor
+    edge_id: Tensor
+    num_sources: int
+    # Holds `reverse` once it was asked for; functools.cached_property does not compile.
+    _kept: list[Neighbourhood] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def from_edges(
+        cls, edge_index: Tensor, num_targets: int, num_sources: int | None = None
+    ) -> Neighbourhood:
+        """Sort edges by target, keeping the given order among the edges of one target.
+
+        Args:
+            edge_index: Sources and targets, shape (2, E), int64.
+            num_targets: How many target nodes there are.
+            num_sources: How many source nodes; as many as targets if not given.
+        """
+        source, target = edge_index
+        target, order = torch.sort(target, stable=True)
+        ptr = offsets(target, num_targets)
+        return cls(source[order], target, ptr, order, num_sources or num_targets)
+
+    @property
+    def num_targets(self) -> int:
+        """How many target nodes there are."""
+        return self.ptr.numel() - 1
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges there are, self-loops included."""
+        return self.source.numel()
+
+    @property
+    def degree(self) -> Tensor:
+        """|C_v| for each target."""
+        return self.ptr[1:] - self.ptr[:-1]
+
+    @property
+    def reverse(self) -> Neighbourhood:
+        """The same edges seen from the sources; its `edge_id` points into this order."""
+        if torch.compiler.is_compiling():
+            return self._reversed()
+        if not self._kept:
+            self._kept.append(self._reversed())
+        return self._kept[0]
+
+    def _reversed(self) -> Neighbourhood:
+        source, order = torch.sort(self.source, stable=True)
+        ptr = offsets(source, self.num_sources)
+        return Neighbourhood(self.target[order], source, ptr, order, self.num_targets)

@@ -1,0 +1,96 @@
+"""The equations literally, every W_v and every edge's context built: slow, and the oracle.
+
+Indices: v target, u source, E edges sorted by target, H heads. Nothing here is clever, so that
+everything else can be tested against it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu
+
+from nodewise.ops.dropconnect import DropConnect, keep_mask
+from nodewise.ops.neighbourhood import Neighbourhood
+
+
+def modulation(code: Tensor, expand: Tensor, slope: float) -> Tensor:
+    """sigma(M c_v) of Eq. 6, shape (N, H, in), from c_v's code (N, H, k) and M's last matrix."""
+    return leaky_relu(torch.einsum("vhk,hik->vhi", code, expand), slope)
+
+
+def localized_weight(weight: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Eq. 4: W_v = W * a_v + b_v, each row of W scaled and shifted alike, shape (N, H, out, in)."""
+    return weight[None] * scale[:, :, None, :] + shift[:, :, None, :]
+
+
+def messages(
+    x: Tensor,
+    weight: Tensor,
+    scale: tuple[Tensor, Tensor],
+    shift: tuple[Tensor, Tensor],
+    hood: Neighbourhood,
+    drop: DropConnect | None,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """z_uv = W_v h_u for every edge, and the sums of (a_v - 1)^2 and of b_v^2 that Eq. 11 needs.
+
+    Args:
+        x: Node features h_u, shape (sources, in).
+        weight: W, shape (H, out, in).
+        scale: Code and expand of the scales a_v.
+        shift: Code and expand of the shifts b_v.
+        hood: The edges.
+        drop: DropConnect on the entries of W_v, if any.
+        slope: LeakyReLU's slope below zero.
+    """
+    a = modulation(*scale, slope)
+    b = modulation(*shift, slope)
+    local = localized_weight(weight, a + 1, b)
+    if drop is not None:
+        nodes = torch.arange(hood.num_targets, device=x.device)
+        mask = keep_mask(drop, nodes, *weight.shape)
+        local = local * mask.to(x.dtype) / (1 - drop.rate)
+    z = torch.einsum("ehoi,ei->eho", local[hood.target], x[hood.source])
+    return z, a.square().sum(), b.square().sum()
+
+
+def modulate_edges(
+    z: Tensor,
+    scale: tuple[Tensor, Tensor],
+    shift: tuple[Tensor, Tensor],
+    hood: Neighbourhood,
+    slope: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Eqs. 8 and 9: z * a_uv + b_uv, and the sums of (a_uv - 1)^2 and of b_uv^2.
+
+    N [h_v ; h_u] = N_target h_v + N_source h_u, so an edge's context comes as its two halves.
+
+    Args:
+        z: Messages, shape (E, H, out).
+        scale: N_a's target half for each target and source half for each source, (N, H, out) each.
+        shift: The same of N_b.
+        hood: The edges.
+        slope: LeakyReLU's slope below zero.
+    """
+    a = leaky_relu(scale[0][hood.target] + scale[1][hood.source], slope)
+    b = leaky_relu(shift[0][hood.target] + shift[1][hood.source], slope)
+    return z * (a + 1) + b, a.square().sum(), b.square().sum()
+
+
+def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """The weighted sum over C_v of what stands on edges, shape (targets, ...)."""
+    if weight is not None:
+        messages = messages * weight.view(-1, *[1] * (messages.dim() - 1))
+    out = messages.new_zeros(hood.num_targets, *messages.shape[1:])
+    return out.index_add(0, hood.target, messages)
+
+
+def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """The weighted sum over C_v of what stands on source nodes, shape (targets, ...)."""
+    return sum_edges(x[hood.source], weight, hood)
+
+
+def project(x: Tensor, weight: Tensor) -> Tensor:
+    """x weight^T for dense rows, shape (N, out)."""
+    return x @ weight.t()

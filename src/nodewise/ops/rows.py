@@ -1,0 +1,125 @@
+"""Sparse node features as the kernels take them: three arrays, with gradients for the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import dropout
+from torch.utils.weak import WeakIdKeyDictionary
+
+from nodewise.ops.neighbourhood import offsets
+
+
+class Columns(NamedTuple):
+    """The same entries column by column.
+
+    Attributes:
+        ccol: Column f's entries are `ccol[f]` to `ccol[f + 1]`, int32, shape (width + 1,).
+        row: The row of each entry, int32, shape (nnz,).
+        entry: Where each entry stands among the rows' entries, int64, shape (nnz,).
+    """
+
+    ccol: Tensor
+    row: Tensor
+    entry: Tensor
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Node features in compressed sparse rows.
+
+    A `torch.sparse_csr` tensor drops out of autograd at most operations; its three arrays do not.
+
+    Attributes:
+        crow: Row u's entries are `crow[u]` to `crow[u + 1]`, int32, shape (N + 1,).
+        col: The column of each entry, int32, shape (nnz,).
+        values: The value of each entry, shape (nnz,).
+        width: How many columns there are.
+    """
+
+    crow: Tensor
+    col: Tensor
+    values: Tensor
+    width: int
+    # Holds `columns` once they were asked for; shared by all that have the same places.
+    _kept: list[Columns] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def from_csr(cls, x: Tensor) -> SparseRows:
+        """Take a `torch.sparse_csr` matrix apart; 32-bit indices are half the memory to walk."""
+        crow, col = x.crow_indices().to(torch.int32), x.col_indices().to(torch.int32)
+        return cls(crow, col, x.values(), x.size(1))
+
+    @property
+    def columns(self) -> Columns:
+        """The entries column by column, sorted once."""
+        if not self._kept:
+            column, entry = torch.sort(self.col.long(), stable=True)
+            ccol = offsets(column, self.width).to(torch.int32)
+            self._kept.append(Columns(ccol, self._row()[entry].to(torch.int32), entry))
+        return self._kept[0]
+
+    def _row(self) -> Tensor:
+        """The row of each entry."""
+        rows = torch.arange(self.num_rows, device=self.device)
+        return torch.repeat_interleave(rows, (self.crow[1:] - self.crow[:-1]).long())
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return self.crow.numel() - 1
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The values' type."""
+        return self.values.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values are."""
+        return self.values.device
+
+    def with_values(self, values: Tensor) -> SparseRows:
+        """The same places, other values."""
+        return replace(self, values=values)
+
+    def dropout(self, rate: float, training: bool) -> SparseRows:
+        """Drop entries that are there; the others are zero with or without dropout."""
+        return self.with_values(dropout(self.values, rate, training))
+
+    def dense(self) -> Tensor:
+        """The same matrix, dense."""
+        out = self.values.new_zeros(self.num_rows, self.width)
+        return out.index_put((self._row(), self.col.long()), self.values, accumulate=True)
+
+    def take(self, index: Tensor) -> SparseRows:
+        """The rows named by `index`, in that order."""
+        lengths = (self.crow[1:] - self.crow[:-1])[index]
+        crow = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).to(torch.int32)
+        shift = torch.repeat_interleave(self.crow[index] - crow[:-1], lengths)
+        entry = torch.arange(shift.numel(), device=self.device) + shift
+        return SparseRows(crow, self.col[entry], self.values[entry], self.width)
+
+
+Features = Tensor | SparseRows
+
+
+# From a CSR tensor to its rows, as long as the tensor lives.
+_rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def as_features(x: Features) -> Features:
+    """What the ops take: a dense tensor as it is, a CSR tensor as its three arrays."""
+    if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
+        return x
+    if x not in _rows_of:
+        _rows_of[x] = SparseRows.from_csr(x)
+    return _rows_of[x].with_values(x.values())  # type: ignore[no-any-return]
+
+
+def take_rows(x: Features, index: Tensor) -> Features:
+    """Rows of either kind of features."""
+    return x.take(index) if isinstance(x, SparseRows) else x[index]

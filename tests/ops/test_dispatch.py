@@ -1,0 +1,239 @@
+"""Law 2: every kernel equals the reference in float64 to 1e-10, and so do its gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.autograd import gradcheck
+
+from nodewise.errors import UnknownNameError
+from nodewise.ops import dispatch
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.rows import SparseRows
+from tests.graphs import MessageCase, edge_lists, message_cases, sparse
+
+FAST = ("factored", "fused")
+TOLERANCE = 1e-10
+many = settings(max_examples=250, deadline=None, derandomize=True)
+
+
+def gradients(case: MessageCase, x: Tensor | SparseRows, kernel: str) -> list[Tensor]:
+    """Outputs of `messages`, then the gradients of all its inputs under a fixed projection."""
+    values = (x.values if isinstance(x, SparseRows) else x).clone().requires_grad_()
+    x = x.with_values(values) if isinstance(x, SparseRows) else values
+    leaves = [case.weight, *case.scale, *case.shift]
+    leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+    with dispatch.use_kernel(kernel):
+        weight, scale, shift = leaves[0], (leaves[1], leaves[2]), (leaves[3], leaves[4])
+        z, a, b = dispatch.messages(x, weight, scale, shift, case.hood, case.drop)
+    pull = torch.linspace(-1, 1, z.numel(), dtype=z.dtype).view_as(z)
+    grads = torch.autograd.grad((z * pull).sum() + 0.3 * a + 0.7 * b, [values, *leaves])
+    return [z, a, b, *grads]
+
+
+@many
+@given(message_cases())
+def test_messages_agree_on_dense_rows(case: MessageCase) -> None:
+    expected = gradients(case, case.x, "reference")
+    for kernel in FAST:
+        for ours, truth in zip(gradients(case, case.x, kernel), expected, strict=True):
+            torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@many
+@given(message_cases())
+def test_messages_agree_on_sparse_rows(case: MessageCase) -> None:
+    rows = sparse(case.x)
+    expected = gradients(case, rows, "reference")
+    for kernel in FAST:
+        for ours, truth in zip(gradients(case, rows, kernel), expected, strict=True):
+            torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(edge_lists(), st.integers(1, 3), st.integers(1, 9))
+def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int) -> None:
+    edge_index, nodes = graph
+    hood = Neighbourhood.from_edges(edge_index, nodes)
+    torch.manual_seed(nodes)
+    shapes = [(hood.num_edges, heads, out), *[(nodes, heads, out)] * 4, (hood.num_edges,)]
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+
+    def everything(kernel: str) -> list[Tensor]:
+        z, a, b, c, d, weight = leaves
+        with dispatch.use_kernel(kernel):
+            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
+            results = [
+                *(out, *sums),
+                dispatch.sum_edges(out, weight, hood),
+                dispatch.sum_neighbours(a, weight, hood),
+                dispatch.sum_neighbours(b, None, hood),
+                dispatch.gather_sources(c, hood),
+                dispatch.gather_targets(d, hood),
+            ]
+        return [*results, *torch.autograd.grad(sum(r.sin().sum() for r in results), leaves)]
+
+    for ours, truth in zip(everything("fused"), everything("reference"), strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@given(message_cases())
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_sparse_products_agree(case: MessageCase) -> None:
+    def both(kernel: str) -> list[Tensor]:
+        values = sparse(case.x).values.clone().requires_grad_()
+        weight = case.weight.flatten(0, 1).clone().requires_grad_()
+        with dispatch.use_kernel(kernel):
+            out = dispatch.project(sparse(case.x).with_values(values), weight)
+        return [out, *torch.autograd.grad(out.sin().sum(), [values, weight])]
+
+    for ours, truth in zip(both("fused"), both("reference"), strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def a_case(rate: float, *, heads: int = 2) -> MessageCase:
+    torch.manual_seed(1)
+    edge_index = torch.tensor([[0, 1, 2, 2, 2, 4, 0], [1, 1, 0, 0, 3, 3, 3]])
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=torch.float64)
+
+    scale, shift = ((normal(5, heads, 3), normal(heads, 4, 3)) for _ in range(2))
+    drop = DropConnect(rate, torch.tensor(11)) if rate else None
+    hood = Neighbourhood.from_edges(edge_index, 5)
+    return MessageCase(normal(5, 4), normal(heads, 3, 4), scale, shift, hood, drop)
+
+
+@pytest.mark.parametrize("kernel", dispatch.KERNELS)
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool) -> None:
+    case = a_case(rate)
+    rows = sparse(case.x * (case.x > 0))
+    values = rows.values if as_sparse else case.x
+
+    def function(values: Tensor, weight: Tensor, *codes: Tensor) -> tuple[Tensor, ...]:
+        x = rows.with_values(values) if as_sparse else values
+        with dispatch.use_kernel(kernel):
+            return dispatch.messages(x, weight, codes[:2], codes[2:], case.hood, case.drop)
+
+    leaves = [values, case.weight, *case.scale, *case.shift]
+    assert gradcheck(function, [leaf.clone().requires_grad_() for leaf in leaves])
+
+
+@pytest.mark.parametrize("kernel", dispatch.KERNELS)
+def test_gradcheck_of_edges_and_sums(kernel: str) -> None:
+    hood = a_case(0.0).hood
+    shapes = [(7, 2, 3), *[(5, 2, 3)] * 4, (7,)]
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+
+    def function(z: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, w: Tensor) -> list[Tensor]:
+        with dispatch.use_kernel(kernel):
+            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
+            total = dispatch.sum_edges(out, w, hood)
+            return [*sums, total, dispatch.sum_neighbours(a, w, hood)]
+
+    assert gradcheck(function, leaves)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_opcheck_of_messages(as_sparse: bool) -> None:
+    case = a_case(0.3)
+    rows = sparse(case.x * (case.x > 0))
+    features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
+    leaves = [case.weight, *case.scale, *case.shift]
+    args = (*features[:2], *(leaf.clone().requires_grad_() for leaf in (features[2], *leaves)))
+    hood = (case.hood.source, case.hood.ptr)
+    torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, torch.tensor(3), 0.3, 0.2))
+    result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, None, 0.0, 0.2))
+    assert set(result.values()) == {"SUCCESS"}
+
+
+def test_opcheck_of_edges_and_sums() -> None:
+    hood = a_case(0.0).hood
+    back = hood.reverse
+    z, *ends = (
+        torch.randn(n, 2, 3, dtype=torch.float64, requires_grad=True) for n in (7, 5, 5, 5, 5)
+    )
+    ops = torch.ops.nodewise
+    way_back = (back.ptr, back.edge_id)
+    results = [
+        torch.library.opcheck(
+            ops.modulate_edges, (z, *ends, hood.source, hood.ptr, *way_back, 0.2)
+        ),
+        torch.library.opcheck(
+            ops.sum_runs,
+            (ends[0], None, hood.source, hood.ptr, back.source, back.edge_id, back.ptr),
+        ),
+    ]
+    rows, weight = sparse(z.detach()[:, 0]), torch.randn(3, 4, dtype=torch.float64)
+    values = rows.values.clone().requires_grad_()  # a view of a CSR tensor cannot be traced
+    way_back = (rows.columns.row, rows.columns.entry, rows.columns.ccol)
+    args = (weight.requires_grad_(), values, rows.col.clone(), rows.crow.clone(), *way_back)
+    results.append(torch.library.opcheck(ops.sum_runs, args))
+    assert all(set(result.values()) == {"SUCCESS"} for result in results)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_same_bits_on_one_and_two_threads_and_on_repeats(rate: float) -> None:
+    torch.manual_seed(0)
+    edge_index = torch.randint(0, 400, (2, 4000))
+    hood = Neighbourhood.from_edges(edge_index, 400)
+    scale, shift = ((torch.randn(400, 2, 8), torch.randn(2, 50, 8)) for _ in range(2))
+    drop = DropConnect(rate, torch.tensor(5)) if rate else None
+    x = torch.randn(400, 50) * (torch.rand(400, 50) < 0.3)
+    case = MessageCase(x, torch.randn(2, 9, 50), scale, shift, hood, drop)
+    before = torch.get_num_threads()
+    runs = []
+    for threads in (1, 2, 2, 3):
+        torch.set_num_threads(threads)
+        runs.append([*gradients(case, x, "fused"), *gradients(case, sparse(x), "fused")])
+    torch.set_num_threads(before)
+    for run in runs[1:]:
+        assert all(torch.equal(ours, first) for ours, first in zip(run, runs[0], strict=True))
+
+
+def test_float32_is_close_to_float64() -> None:
+    case = a_case(0.3)
+    single = MessageCase(
+        case.x.float(),
+        case.weight.float(),
+        (case.scale[0].float(), case.scale[1].float()),
+        (case.shift[0].float(), case.shift[1].float()),
+        case.hood,
+        case.drop,
+    )
+    with dispatch.use_kernel("fused"):
+        rough, exact = dispatch.messages(*single)[0], dispatch.messages(*case)[0]
+    assert rough.dtype == torch.float32
+    torch.testing.assert_close(rough.double(), exact, rtol=1e-5, atol=1e-5)
+
+
+def test_unknown_kernel_is_refused_with_the_nearest_name() -> None:
+    with (
+        pytest.raises(UnknownNameError, match="did you mean 'fused'"),
+        dispatch.use_kernel("fussed"),
+    ):
+        pass
+
+
+def test_without_numba_factored_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randn(3, 2)
+    assert dispatch.kernel_for(x) == "fused"
+    assert dispatch.kernel_for(x.half()) == "factored"
+    monkeypatch.setattr(dispatch, "_numba_is_here", False)
+    assert dispatch.kernel_for(x) == "factored"
+    with dispatch.use_kernel("reference"):
+        assert dispatch.kernel_for(x) == "reference"
+
+
+def test_factored_in_many_chunks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = a_case(0.3)
+    whole = gradients(case, case.x, "factored")
+    monkeypatch.setattr("nodewise.ops.factored.CHUNK_NUMBERS", 1)
+    for ours, truth in zip(gradients(case, case.x, "factored"), whole, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
