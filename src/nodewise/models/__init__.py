@@ -1,0 +1,1 @@
+"""Whole models: stacks of layers that classify nodes."""

@@ -1,0 +1,187 @@
+"""A stack of localized convolutions that classifies nodes; and LGCN, LGAT, LGIN, made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+from torch import Tensor
+from torch.nn import Module, ModuleList, Parameter
+from torch.nn.functional import dropout, elu
+
+from nodewise.models.receptive_field import ReceptiveField
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.modulation import Modulations
+from nodewise.ops.rows import Features, SparseRows, as_features
+
+Act = Callable[[Tensor], Tensor]
+
+
+class Classifier(Module):
+    """Layers with dropout in front of each and an activation between them.
+
+    Args:
+        convs: The layers.
+        dropout: Rate at which entries of each layer's input are dropped.
+        act: Activation between layers.
+        output_act: Activation of the last layer; None for logits as they are.
+    """
+
+    def __init__(
+        self,
+        convs: Sequence[LocalizedConv],
+        dropout: float = 0.0,
+        act: Act = elu,
+        output_act: Act | None = None,
+    ) -> None:
+        super().__init__()
+        self.convs = ModuleList(convs)
+        self.dropout, self.act, self.output_act = dropout, act, output_act
+
+    @property
+    def layers(self) -> list[LocalizedConv]:
+        """The layers, first to last."""
+        return cast(list[LocalizedConv], list(self.convs))
+
+    def reset_parameters(self) -> None:
+        """Start every weight anew."""
+        for conv in self.layers:
+            conv.reset_parameters()
+
+    def global_parameters(self) -> list[Parameter]:
+        """Theta_G of all layers."""
+        return [weight for conv in self.layers for weight in conv.global_parameters()]
+
+    def local_parameters(self) -> list[Parameter]:
+        """Theta_L of all layers."""
+        return [weight for conv in self.layers for weight in conv.local_parameters()]
+
+    def receptive_field(
+        self, edge_index: Tensor, num_nodes: int, targets: Tensor, edge_weight: Tensor | None = None
+    ) -> ReceptiveField:
+        """What the outputs of `targets` depend on; build it once, use it for every step.
+
+        Call the model on it: `model(field.take(x), field)` gives the rows of `targets`.
+        """
+        sizes = (num_nodes, num_nodes)
+        blocks = [conv.block(edge_index, sizes, edge_weight) for conv in self.layers]
+        return ReceptiveField.of(blocks, targets)
+
+    def forward(
+        self,
+        x: Features,
+        edge_index: Tensor | ReceptiveField,
+        edge_weight: Tensor | None = None,
+        return_modulations: bool = False,
+    ) -> Any:
+        """Logits (N, classes), and with `return_modulations` all `Modulations` made on the way.
+
+        Args:
+            x: Node features, dense or `torch.sparse_csr`; of a field, the rows of its nodes.
+            edge_index: The edges (2, E), or a `ReceptiveField`.
+            edge_weight: A weight for each edge, where the aggregator takes one.
+            return_modulations: Whether to return what the penalty and the curious need.
+        """
+        x, made = as_features(x), Modulations()
+        for i, conv in enumerate(self.layers):
+            graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
+            out, more = conv(self._drop(x), graph, edge_weight, return_modulations=True)
+            act = self.act if i + 1 < len(self.layers) else self.output_act
+            x, made = out if act is None else act(out), made + more
+        return (x, made) if return_modulations else x
+
+    def _drop(self, x: Features) -> Features:
+        if isinstance(x, SparseRows):
+            return x.dropout(self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)
+
+
+def _widths(
+    in_channels: int, hidden_channels: int, out_channels: int, num_layers: int
+) -> list[tuple[int, int]]:
+    widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
+    return list(pairwise(widths))
+
+
+class LGCN(Classifier):
+    """GCN, localized (Eqs. 4-9), in the form the paper prints.
+
+    Args:
+        in_channels: Size of the input features.
+        hidden_channels: Width of the hidden layers, and of the first layer's bottleneck.
+        out_channels: How many classes.
+        num_layers: How many layers.
+        dropout: Rate at which entries of each layer's input are dropped.
+        output_act: Activation of the logits; None for none.
+        **conv: Further arguments of every `LocalizedConv`.
+    """
+
+    aggregator = "gcn"
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 8,
+        out_channels: int = 2,
+        num_layers: int = 2,
+        dropout: float = 0.4,
+        output_act: Act | None = None,
+        **conv: Any,
+    ) -> None:
+        options = {"aggregator": self.aggregator, **conv}
+        widths = _widths(in_channels, hidden_channels, out_channels, num_layers)
+        convs = [
+            LocalizedConv(*sizes, bottleneck=None if i else hidden_channels, **options)
+            for i, sizes in enumerate(widths)
+        ]
+        super().__init__(convs, dropout, output_act=output_act)
+
+
+class LGIN(LGCN):
+    """GIN, localized: sums over neighbours and self, and a bias that is localized too.
+
+    With the one-layer MLPs of the paper's parameter counts, the MLP is the layer's own weight and
+    bias; see `LGCN` for the arguments.
+    """
+
+    aggregator = "gin"
+
+    def __init__(self, *args: Any, bias: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, bias=bias, localized_bias=True, **kwargs)
+
+
+class LGAT(Classifier):
+    """GAT, localized: every head of the first layers has its own weight and modulators.
+
+    Args:
+        in_channels: Size of the input features.
+        hidden_channels: Width of each head, and of the first layer's bottleneck.
+        out_channels: How many classes.
+        num_layers: How many layers; the last has one head.
+        heads: Heads of the layers before the last, concatenated.
+        dropout: Rate at which entries of each layer's input are dropped.
+        output_act: Activation of the logits; None for none.
+        **conv: Further arguments of every `LocalizedConv`.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 8,
+        out_channels: int = 2,
+        num_layers: int = 2,
+        heads: int = 8,
+        dropout: float = 0.6,
+        output_act: Act | None = None,
+        **conv: Any,
+    ) -> None:
+        options = {"aggregator": "gat", **conv}
+        widths = _widths(in_channels, heads * hidden_channels, out_channels, num_layers)
+        convs = []
+        for i, (width, _) in enumerate(widths):
+            last = i + 1 == num_layers
+            size, count = (out_channels, 1) if last else (hidden_channels, heads)
+            bottleneck = None if i else hidden_channels
+            convs.append(LocalizedConv(width, size, heads=count, bottleneck=bottleneck, **options))
+        super().__init__(convs, dropout, output_act=output_act)

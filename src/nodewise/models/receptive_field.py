@@ -1,0 +1,42 @@
+"""Only what the loss needs: the nodes and edges that some targets depend on, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from nodewise.nn.block import Block
+from nodewise.ops.rows import Features, as_features, take_rows
+
+
+@dataclass(frozen=True)
+class ReceptiveField:
+    """What to compute for some target nodes, exactly.
+
+    Attributes:
+        nodes: The nodes whose input rows are needed, ascending.
+        blocks: One block a layer, first layer first; the last one's targets are the asked-for ones.
+    """
+
+    nodes: Tensor
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], targets: Tensor) -> ReceptiveField:
+        """Walk back from the targets of the last layer to the inputs of the first.
+
+        Args:
+            blocks: The full graph's block of every layer.
+            targets: The nodes whose output is wanted, shape (n,).
+        """
+        fields = []
+        for block in reversed(blocks):
+            field, targets = block.restrict(targets)
+            fields.append(field)
+        return cls(targets, tuple(reversed(fields)))
+
+    def take(self, x: Features) -> Features:
+        """The input rows of the field, out of those of all nodes."""
+        return take_rows(as_features(x), self.nodes)

@@ -1,0 +1,1 @@
+"""Layers: contexts, modulators, aggregators, and the localized convolution they make up."""

@@ -1,0 +1,178 @@
+"""What a layer aggregates over: C_v for its targets, with the fixed weight of every edge.
+
+A `Block` is built from `edge_index` once and kept as long as that tensor lives unchanged. Cut down
+to some targets (`restrict`) it is one layer of their receptive field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from nodewise.ops.neighbourhood import Neighbourhood
+
+
+@dataclass(frozen=True)
+class BlockRule:
+    """How an aggregator sees a graph.
+
+    Attributes:
+        loops: Whether v belongs to C_v: "none" takes the edges as they are, "set" makes v a member
+            exactly once (GCN, GAT), "extra" adds v to whatever the edges say (GIN).
+        normalization: An edge's weight: as given ("none"), divided by the square roots of both
+            ends' degrees ("symmetric", GCN), by the sum of weights over C_v ("mean"), or by the
+            number of members of C_v ("count").
+        self_weight: The weight of v in its own C_v before normalization.
+        keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
+            all loops then weigh one, whatever `self_weight` (both as PyG's GCN has it).
+        max_neighbours: Keep only so many members of C_v, the first by node number.
+    """
+
+    loops: Literal["none", "set", "extra"] = "set"
+    normalization: Literal["none", "symmetric", "mean", "count"] = "none"
+    self_weight: float = 1.0
+    keeps_loop_weights: bool = False
+    max_neighbours: int | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """One layer's graph.
+
+    Attributes:
+        hood: The edges. `hood.edge_id` is an edge's place in the caller's `edge_index`, or -1 for a
+            loop that was added; such a loop is the last edge of its target.
+        coefficient: The fixed weight of each edge, shape (E,); None where all are one.
+        targets: Which source row each target is, shape (targets,); None where they are the same.
+    """
+
+    hood: Neighbourhood
+    coefficient: Tensor | None
+    targets: Tensor | None = None
+
+    def restrict(self, targets: Tensor) -> tuple[Block, Tensor]:
+        """The block of some targets only, and the nodes it needs as sources, ascending.
+
+        Args:
+            targets: Node numbers, shape (n,).
+        """
+        begin, length = self.hood.ptr[targets], self.hood.degree[targets]
+        ptr = torch.cat([length.new_zeros(1), length.cumsum(0)])
+        edge = torch.repeat_interleave(begin - ptr[:-1], length)
+        edge = edge + torch.arange(edge.numel(), device=edge.device)
+        nodes, where = torch.unique(
+            torch.cat([self.hood.source[edge], targets]), return_inverse=True
+        )
+        hood = Neighbourhood(
+            where[: edge.numel()],
+            torch.repeat_interleave(torch.arange(len(targets), device=edge.device), length),
+            ptr,
+            self.hood.edge_id[edge],
+            nodes.numel(),
+        )
+        coefficient = None if self.coefficient is None else self.coefficient[edge]
+        return Block(hood, coefficient, where[edge.numel() :]), nodes
+
+    def rows_of_targets(self, x: Tensor) -> Tensor:
+        """The targets' rows among the sources'."""
+        return x if self.targets is None else x[self.targets]
+
+
+def _add_loops(
+    edge_index: Tensor, weight: Tensor, rule: BlockRule, count: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Edges and loops, their weights, and each one's place in the caller's edges (-1 for loops)."""
+    edge_id = torch.arange(edge_index.size(1), device=edge_index.device)
+    if rule.loops == "none":
+        return edge_index, weight, edge_id
+    loop_weight = weight.new_full((count,), rule.self_weight)
+    if rule.loops == "set":
+        loop = edge_index[0] == edge_index[1]
+        if torch.compiler.is_compiling():
+            # A compiled graph has fixed shapes, so edges cannot be taken out of it.
+            torch._assert_async(~loop.any(), "compiled models take edge_index without self-loops")
+        else:
+            if rule.keeps_loop_weights:
+                loop_weight = loop_weight.index_put((edge_index[0, loop],), weight[loop])
+            edge_index, edge_id, weight = edge_index[:, ~loop], edge_id[~loop], weight[~loop]
+    nodes = torch.arange(count, device=edge_index.device)
+    edges = torch.cat([edge_index, nodes.expand(2, -1)], 1)
+    return edges, torch.cat([weight, loop_weight]), torch.cat([edge_id, torch.full_like(nodes, -1)])
+
+
+def _first_by_number(hood: Neighbourhood, limit: int) -> Tensor:
+    """The edges whose source is among the first `limit` of its target, by node number."""
+    order = torch.argsort(hood.target * hood.num_sources + hood.source, stable=True)
+    rank = torch.arange(hood.num_edges, device=order.device) - hood.ptr[hood.target]
+    keep = torch.empty_like(order, dtype=torch.bool)
+    keep[order] = rank < limit
+    return keep.nonzero().view(-1)
+
+
+def _normalize(weight: Tensor, hood: Neighbourhood, rule: BlockRule) -> Tensor:
+    if rule.normalization == "none":
+        return weight
+    if rule.normalization == "count":
+        return weight / hood.degree[hood.target]
+    degree = weight.new_zeros(hood.num_targets).index_add(0, hood.target, weight)
+    if rule.normalization == "mean":
+        return weight / degree[hood.target]
+    root = degree.pow(-0.5)
+    root = root.masked_fill(root == float("inf"), 0)
+    return root[hood.source] * weight * root[hood.target]
+
+
+def build_block(
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    num_targets: int,
+    num_sources: int,
+    rule: BlockRule,
+    dtype: torch.dtype,
+) -> Block:
+    """Sort and weigh the edges as `rule` says."""
+    ones = torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
+    given = ones if edge_weight is None else edge_weight
+    loops = min(num_targets, num_sources)
+    if edge_weight is None and rule.keeps_loop_weights:
+        rule = replace(rule, self_weight=1.0)
+    edges, weight, edge_id = _add_loops(edge_index, given, rule, loops)
+    hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
+    if rule.max_neighbours is not None:
+        kept = hood.edge_id[_first_by_number(hood, rule.max_neighbours)]
+        edges, edge_id, weight = edges[:, kept], edge_id[kept], weight[kept]
+        hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
+    weight = _normalize(weight[hood.edge_id], hood, rule)
+    all_ones = rule.normalization == "none" and edge_weight is None and rule.self_weight == 1
+    hood = replace(hood, edge_id=edge_id[hood.edge_id])
+    return Block(hood, None if all_ones else weight)
+
+
+_Key = tuple[int, int, BlockRule, torch.dtype]
+# From an edge_index to its version when seen, and the blocks made of it.
+_kept: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def block_of(
+    edge_index: Tensor,
+    edge_weight: Tensor | None,
+    num_targets: int,
+    num_sources: int,
+    rule: BlockRule,
+    dtype: torch.dtype,
+) -> Block:
+    """As `build_block`, but once per `edge_index` and rule while that tensor is unchanged."""
+    sizes = (num_targets, num_sources)
+    if edge_weight is not None or torch.compiler.is_compiling():
+        return build_block(edge_index, edge_weight, *sizes, rule, dtype)
+    if edge_index not in _kept:
+        _kept[edge_index] = {}
+    kept: dict[_Key, tuple[int, Block]] = _kept[edge_index]
+    key, version = (*sizes, rule, dtype), edge_index._version
+    if key not in kept or kept[key][0] != version:
+        kept[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
+    return kept[key][1]

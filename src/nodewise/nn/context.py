@@ -1,0 +1,86 @@
+"""C_v -> c_v (Eq. 5): what a node knows of its surroundings before it makes its own weights."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from torch import Tensor
+from torch.nn import Module
+from torch_geometric.nn.resolver import aggregation_resolver
+
+from nodewise.nn.block import Block
+from nodewise.ops.dispatch import sum_neighbours
+
+
+class Context(Module):
+    """Pools the rows of C_v into one row for each target.
+
+    `is_linear` says that pooling and a matrix product may change places; a generator then reduces
+    the rows first, and nothing as wide as the input is ever pooled.
+    """
+
+    is_linear: ClassVar[bool]
+
+    def forward(self, x: Tensor, block: Block) -> Tensor:
+        """Rows of the sources (sources, ...) -> rows of the targets (targets, ...)."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class MeanContext(Context):
+    """Eq. 5 as printed: the mean over C_v, whatever the aggregator's weights."""
+
+    is_linear = True
+
+    def forward(self, x: Tensor, block: Block) -> Tensor:
+        """The mean over C_v; zero where C_v is empty."""
+        total = sum_neighbours(x, None, block.hood)
+        count = block.hood.degree.clamp(min=1).to(x.dtype)
+        return total / count.view(-1, *[1] * (x.dim() - 1))
+
+
+class SumContext(Context):
+    """The sum over C_v under the aggregator's own weights, as in the released program on Cora."""
+
+    is_linear = True
+
+    def forward(self, x: Tensor, block: Block) -> Tensor:
+        """The weighted sum over C_v."""
+        weight = None if block.coefficient is None else block.coefficient.to(x.dtype)
+        return sum_neighbours(x, weight, block.hood)
+
+
+class AggregationContext(Context):
+    """Any `torch_geometric.nn.aggr` module; not assumed linear, so it pools whole rows.
+
+    Args:
+        aggregation: Such a module, or its name: "max", "softmax", "median", ...
+    """
+
+    is_linear = False
+
+    def __init__(self, aggregation: Any) -> None:
+        super().__init__()
+        self.aggregation = aggregation_resolver(aggregation)
+
+    def forward(self, x: Tensor, block: Block) -> Tensor:
+        """The module's pooling of C_v."""
+        hood = block.hood
+        rows = x[hood.source].flatten(1)
+        pooled = self.aggregation(rows, index=hood.target, dim_size=hood.num_targets)
+        return pooled.view(-1, *x.shape[1:])  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.aggregation})"
+
+
+def make_context(context: str | Context | Module) -> Context:
+    """A context from its name ("mean", "sum", or any PyG aggregation) or module."""
+    if isinstance(context, Context):
+        return context
+    named = {"mean": MeanContext, "sum": SumContext}
+    if isinstance(context, str) and context in named:
+        return named[context]()
+    return AggregationContext(context)

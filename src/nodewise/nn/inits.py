@@ -1,0 +1,50 @@
+"""How weights start. An initializer takes a tensor and fills it in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from nodewise.errors import UnknownNameError
+
+Initializer = Callable[[Tensor], None]
+
+
+def glorot(weight: Tensor) -> None:
+    """Uniform with variance 2 / (fan_in + fan_out), as PyTorch Geometric starts its layers."""
+    bound = math.sqrt(6.0 / (weight.size(-1) + weight.size(-2)))
+    torch.nn.init.uniform_(weight, -bound, bound)
+
+
+def truncated_he(weight: Tensor) -> None:
+    """Normal with variance 2 / fan_in, cut off at two deviations: the released program's start."""
+    deviation = math.sqrt(2.0 / weight.size(-1))
+    torch.nn.init.trunc_normal_(weight, std=deviation, a=-2 * deviation, b=2 * deviation)
+
+
+def small_uniform(weight: Tensor) -> None:
+    """Uniform between -0.01 and 0.01."""
+    torch.nn.init.uniform_(weight, -0.01, 0.01)
+
+
+def zeros(weight: Tensor) -> None:
+    """All zero: a modulator that starts so leaves its base conv as it is."""
+    torch.nn.init.zeros_(weight)
+
+
+INITIALIZERS: dict[str, Initializer] = {
+    "glorot": glorot,
+    "truncated_he": truncated_he,
+    "small_uniform": small_uniform,
+    "zeros": zeros,
+}
+
+
+def initializer(name: str) -> Initializer:
+    """The initializer of that name."""
+    if name not in INITIALIZERS:
+        raise UnknownNameError("initializer", name, INITIALIZERS)
+    return INITIALIZERS[name]

@@ -1,0 +1,254 @@
+"""A PyG conv -> its localized twin, weights copied.
+
+What is localized is the weight that acts on neighbours; C_v is what the conv aggregates over. The
+modulators start at zero, so the twin computes what its base computes until it is trained.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import singledispatch
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import Linear, Module, Parameter, Sequential
+from torch_geometric import nn as pyg
+from torch_geometric.nn.inits import reset
+
+from nodewise.errors import InputError
+from nodewise.nn.aggregators import (
+    Aggregator,
+    Gat,
+    GatV2,
+    GinSum,
+    Incoming,
+    WeightedSum,
+    project_targets,
+)
+from nodewise.nn.block import BlockRule
+from nodewise.nn.localized_conv import LocalizedConv
+
+
+class WithRoot(Aggregator):
+    """Another aggregator, plus a weight of its own for the node itself (SAGE, GraphConv)."""
+
+    def __init__(self, aggregator: Aggregator, root: Any) -> None:
+        super().__init__()
+        self.rule, self.aggregator, self.root = aggregator.rule, aggregator, root
+
+    def reset_parameters(self) -> None:
+        """Start both anew."""
+        self.aggregator.reset_parameters()
+        reset(self.root)
+
+    def forward(self, incoming: Incoming) -> Tensor:
+        """AGGR(messages) + root(h_v)."""
+        out: Tensor = self.aggregator(incoming)
+        rows = project_targets(incoming, self.root.weight)
+        rows = rows if self.root.bias is None else rows + self.root.bias
+        return out + rows.view(out.size(0), -1, out.size(2))
+
+
+class Then(Aggregator):
+    """Another aggregator, and a module on what it gives: the rest of GIN's MLP, a normalization."""
+
+    def __init__(self, aggregator: Aggregator, bias: Tensor | None, rest: Module) -> None:
+        super().__init__()
+        self.rule, self.aggregator, self.rest = aggregator.rule, aggregator, rest
+        self.bias = None if bias is None else Parameter(bias.detach().clone())
+
+    def reset_parameters(self) -> None:
+        """Start all parts anew."""
+        self.aggregator.reset_parameters()
+        reset(self.rest)
+        if self.bias is not None:
+            torch.nn.init.zeros_(self.bias)
+
+    def forward(self, incoming: Incoming) -> Tensor:
+        """rest(AGGR(messages) + bias)."""
+        out = self.aggregator(incoming).squeeze(1)
+        out = self.rest(out if self.bias is None else out + self.bias)
+        return out[:, None]  # type: ignore[no-any-return]
+
+
+class _Normalize(Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.nn.functional.normalize(x, p=2.0, dim=-1)
+
+
+@singledispatch
+def _twin(conv: Any, options: dict[str, Any]) -> LocalizedConv:
+    raise InputError(
+        "conv",
+        "has a type whose localized twin is not known",
+        value=type(conv).__name__,
+        way_out="subclass nodewise.nn.aggregators.Aggregator and give it to LocalizedConv",
+    )
+
+
+def localize(
+    conv: Module, *, node_level: bool = True, edge_level: bool = True, bottleneck: int | None = None
+) -> LocalizedConv:
+    """The localized twin of a PyG conv, with its weights copied.
+
+    Knows GCNConv, SAGEConv, GraphConv, GATConv, GATv2Conv and GINConv.
+
+    Args:
+        conv: The conv; it is not changed.
+        node_level: Whether its weight is localized at every node.
+        edge_level: Whether its messages are localized on every edge.
+        bottleneck: Width of the narrow layer in the node-level generators; None for none.
+    """
+    options = {"node_level": node_level, "edge_level": edge_level, "bottleneck": bottleneck}
+    return _twin(conv, {**options, "modulator_init": "zeros"})
+
+
+def _refuse(conv: Any, option: str, way_out: str) -> InputError:
+    return InputError(
+        f"{type(conv).__name__}.{option}",
+        "cannot be localized exactly",
+        value=getattr(conv, option),
+        way_out=way_out,
+    )
+
+
+def _copy(to: Tensor | None, value: Tensor | None) -> None:
+    if to is not None and value is not None:
+        to.data.copy_(value.detach().view_as(to))
+
+
+@_twin.register
+def _(conv: pyg.GCNConv, options: dict[str, Any]) -> LocalizedConv:
+    loops: Literal["set", "none"] = "set" if conv.add_self_loops and conv.normalize else "none"
+    rule = BlockRule(
+        loops,
+        "symmetric" if conv.normalize else "none",
+        self_weight=2.0 if conv.improved else 1.0,
+        keeps_loop_weights=True,
+    )
+    bias = conv.bias is not None
+    twin = LocalizedConv(
+        conv.in_channels, conv.out_channels, WeightedSum(rule), bias=bias, **options
+    )
+    _copy(twin.weight, conv.lin.weight)
+    _copy(twin.bias, conv.bias)
+    return twin
+
+
+def _linear_sum(conv: Any) -> Aggregator:
+    """Its own aggregation over neighbours, which must change places with a matrix product."""
+    if isinstance(conv.aggr_module, pyg.MeanAggregation):
+        # A mean over neighbours counts them; edge weights scale the messages.
+        return WeightedSum(BlockRule("none", "count"))
+    if isinstance(conv.aggr_module, pyg.SumAggregation):
+        return WeightedSum(BlockRule("none"))
+    raise _refuse(conv, "aggr", "use aggr='mean' or 'add': W then acts before the sum as after it")
+
+
+@_twin.register
+def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
+    if conv.project:
+        raise _refuse(conv, "project", "put the projection in front as a layer of its own")
+    aggregator = _linear_sum(conv)
+    if conv.root_weight:
+        aggregator = WithRoot(aggregator, deepcopy(conv.lin_r))
+    if conv.normalize:
+        aggregator = Then(aggregator, conv.lin_l.bias, _Normalize())
+    bias = conv.lin_l.bias is not None and not conv.normalize
+    twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
+    _copy(twin.weight, conv.lin_l.weight)
+    _copy(twin.bias, conv.lin_l.bias)
+    return twin
+
+
+@_twin.register
+def _(conv: pyg.GraphConv, options: dict[str, Any]) -> LocalizedConv:
+    aggregator = WithRoot(_linear_sum(conv), deepcopy(conv.lin_root))
+    bias = conv.lin_rel.bias is not None
+    twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
+    _copy(twin.weight, conv.lin_rel.weight)
+    _copy(twin.bias, conv.lin_rel.bias)
+    return twin
+
+
+def _attention_rule(conv: Any) -> BlockRule:
+    if conv.edge_dim is not None:
+        raise _refuse(conv, "edge_dim", "leave edge features out")
+    return BlockRule("set" if conv.add_self_loops else "none")
+
+
+@_twin.register
+def _(conv: pyg.GATConv, options: dict[str, Any]) -> LocalizedConv:
+    source, target = conv.lin or conv.lin_src, conv.lin_dst
+    gat = Gat(
+        conv.out_channels,
+        conv.heads,
+        dropout=conv.dropout,
+        slope=conv.negative_slope,
+        rule=_attention_rule(conv),
+        target_width=None if target is None else target.in_channels,
+    )
+    _copy(gat.attention.source, conv.att_src)
+    _copy(gat.attention.target, conv.att_dst)
+    _copy(gat.target_weight, None if target is None else target.weight)
+    aggregator = gat if conv.res is None else WithRoot(gat, deepcopy(conv.res))
+    return _attentive(conv, source, aggregator, options)
+
+
+@_twin.register
+def _(conv: pyg.GATv2Conv, options: dict[str, Any]) -> LocalizedConv:
+    gat = GatV2(
+        conv.lin_r.in_channels,
+        conv.out_channels,
+        conv.heads,
+        bias=conv.lin_r.bias is not None,
+        dropout=conv.dropout,
+        slope=conv.negative_slope,
+        rule=_attention_rule(conv),
+    )
+    _copy(gat.attention, conv.att)
+    _copy(gat.target_weight, conv.lin_r.weight)
+    _copy(gat.target_bias, conv.lin_r.bias)
+    aggregator = gat if conv.res is None else WithRoot(gat, deepcopy(conv.res))
+    return _attentive(conv, conv.lin_l, aggregator, options)
+
+
+def _attentive(
+    conv: Any, linear: Any, aggregator: Aggregator, options: dict[str, Any]
+) -> LocalizedConv:
+    """What GATConv and GATv2Conv have in common: heads, and a linear map of the sources."""
+    if isinstance(aggregator, WithRoot) and not conv.concat:
+        raise _refuse(conv, "residual", "concatenate the heads, or add the residual outside")
+    twin = LocalizedConv(
+        conv.in_channels,
+        conv.out_channels,
+        aggregator,
+        heads=conv.heads,
+        concat=conv.concat,
+        bias=conv.bias is not None,
+        message_bias=linear.bias is not None,
+        **options,
+    )
+    _copy(twin.weight, linear.weight)
+    _copy(twin.message_bias, linear.bias)
+    _copy(twin.bias, conv.bias)
+    return twin
+
+
+@_twin.register
+def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
+    first, rest = _split_mlp(conv)
+    gin = GinSum(conv.eps.detach().item(), isinstance(conv.eps, Parameter))
+    aggregator = Then(gin, first.bias, deepcopy(rest))
+    twin = LocalizedConv(first.in_features, first.out_features, aggregator, **options)
+    _copy(twin.weight, first.weight)
+    return twin
+
+
+def _split_mlp(conv: pyg.GINConv) -> tuple[Linear, Module]:
+    """GIN's MLP as its first linear layer, which may act before the sum, and the rest."""
+    layers = list(conv.nn) if isinstance(conv.nn, Sequential) else [conv.nn]
+    if not layers or not isinstance(layers[0], Linear):
+        raise _refuse(conv, "nn", "make it a torch.nn.Sequential that begins with a Linear")
+    return layers[0], Sequential(*layers[1:])

@@ -1,0 +1,299 @@
+r"""The paper's layer: every node aggregates with a weight matrix of its own.
+
+Eq. 8, for a target node v and the members u of its context C_v:
+
+.. math::
+    h_v = \mathrm{AGGR}(\{ (W_v h_u) \odot a_{uv} + b_{uv} : u \in C_v \}), \quad
+    W_v = W \odot a_v + b_v
+
+a_v and b_v scale and shift the columns of the global W; they are generated from the node's context
+c_v (Eqs. 4-6). a_uv and b_uv scale and shift each message; they are generated from the edge's two
+ends (Eqs. 7-9). W_v is never built: see `nodewise.ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch.nn.functional import dropout
+from torch_geometric.nn import MessagePassing
+
+from nodewise.nn.aggregators import Incoming, make_aggregator
+from nodewise.nn.attention import Attention
+from nodewise.nn.block import Block, block_of
+from nodewise.nn.context import Context, make_context
+from nodewise.nn.inits import initializer
+from nodewise.nn.modulation import (
+    BiasModulator,
+    EdgeModulator,
+    Modulation,
+    Modulations,
+    NodeModulator,
+)
+from nodewise.ops.dispatch import gather_sources, gather_targets, messages, modulate_edges, project
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.rows import Features, SparseRows, as_features
+
+
+class LocalizedConv(MessagePassing):  # type: ignore[misc]
+    """A graph convolution whose weights are localized at every node and on every edge.
+
+    Args:
+        in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
+        out_channels: Size of each output row and head.
+        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gin", an `Aggregator`, or any
+            `torch_geometric.nn.aggr` module or its name.
+        heads: How many heads, each with its own W and modulators.
+        concat: Whether heads are concatenated (else averaged).
+        node_level: Whether W is localized at every node (Eqs. 4-6).
+        edge_level: Whether messages are localized on every edge (Eqs. 7-9).
+        bottleneck: Width of the narrow layer inside the node-level generators; None for one dense
+            layer, which has in_channels x in_channels weights.
+        context: How C_v becomes c_v: "mean" (Eq. 5), "sum" (under the aggregator's weights), or any
+            PyG aggregation.
+        bias: Whether a bias is added after aggregation.
+        message_bias: Whether a bias is added to W_v h_u, before edge-level modulation.
+        localized_bias: Whether the bias itself is scaled and shifted by the context (LGIN).
+        message_act: Applied to W_v h_u and its bias, before edge-level modulation (LGIN).
+        weight_dropout: Rate at which entries of W_v are dropped (node-wise DropConnect).
+        message_dropout: Rate at which entries of the localized messages are dropped.
+        edge_scale_target: What the penalty pulls edge scales to: "one", or "attention", GAT's
+            coefficients over C_v times `attention_factor`.
+        weight_init: Name of W's initializer.
+        modulator_init: Name of the modulators' initializer.
+
+    Shapes:
+        - **input:** rows (N, in_channels), dense or `torch.sparse_csr`, or a pair of them;
+          `edge_index` (2, E), or a `Block`; `edge_weight` (E,)
+        - **output:** (N, heads * out_channels), or (N, out_channels) without `concat`
+    """
+
+    def __init__(
+        self,
+        in_channels: int | tuple[int, int],
+        out_channels: int,
+        aggregator: str | Module = "gcn",
+        heads: int = 1,
+        concat: bool = True,
+        node_level: bool = True,
+        edge_level: bool = True,
+        bottleneck: int | None = None,
+        context: str | Context | Module = "mean",
+        bias: bool = False,
+        message_bias: bool = False,
+        localized_bias: bool = False,
+        message_act: Callable[[Tensor], Tensor] | None = None,
+        weight_dropout: float = 0.0,
+        message_dropout: float = 0.0,
+        edge_scale_target: str = "one",
+        weight_init: str = "glorot",
+        modulator_init: str = "truncated_he",
+    ) -> None:
+        super().__init__(aggr=None, node_dim=0)
+        source, target = (in_channels,) * 2 if isinstance(in_channels, int) else in_channels
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.heads, self.concat = heads, concat
+        self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
+        self.message_act, self.weight_init = message_act, weight_init
+        self.aggregator = make_aggregator(aggregator, out_channels, heads)
+        self.context = make_context(context)
+        self.weight = Parameter(torch.empty(heads, out_channels, source))
+        self.node_modulator = (
+            NodeModulator(source, heads, bottleneck, modulator_init) if node_level else None
+        )
+        self.edge_modulator = (
+            EdgeModulator(target, source, out_channels, heads, modulator_init)
+            if edge_level
+            else None
+        )
+        self.bias_modulator = (
+            BiasModulator(source, out_channels, heads, modulator_init) if localized_bias else None
+        )
+        self.message_bias = Parameter(torch.empty(heads, out_channels)) if message_bias else None
+        width = heads * out_channels if concat else out_channels
+        self.bias = Parameter(torch.empty(width)) if bias else None
+        self.attention = (
+            Attention(out_channels, heads) if edge_scale_target == "attention" else None
+        )
+        self._start_own_weights()
+
+    def reset_parameters(self) -> None:
+        """Start every weight anew."""
+        super().reset_parameters()
+        self._start_own_weights()
+        for part in (self.node_modulator, self.edge_modulator, self.bias_modulator, self.attention):
+            if part is not None:
+                part.reset_parameters()
+        self.aggregator.reset_parameters()
+
+    def _start_own_weights(self) -> None:
+        initializer(self.weight_init)(self.weight)
+        for bias in (self.message_bias, self.bias):
+            if bias is not None:
+                torch.nn.init.zeros_(bias)
+
+    def local_parameters(self) -> list[Parameter]:
+        """Theta_L: what generates the modulations."""
+        parts = (self.node_modulator, self.edge_modulator, self.bias_modulator)
+        return [weight for part in parts if part is not None for weight in part.parameters()]
+
+    def global_parameters(self) -> list[Parameter]:
+        """Theta_G: everything else."""
+        local = {id(weight) for weight in self.local_parameters()}
+        return [weight for weight in self.parameters() if id(weight) not in local]
+
+    def block(
+        self, edge_index: Tensor, num_nodes: tuple[int, int], edge_weight: Tensor | None = None
+    ) -> Block:
+        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets)."""
+        sources, targets = num_nodes
+        return block_of(
+            edge_index, edge_weight, targets, sources, self.aggregator.rule, self.weight.dtype
+        )
+
+    def forward(
+        self,
+        x: Tensor | SparseRows | tuple[Tensor, Tensor],
+        edge_index: Tensor | Block,
+        edge_weight: Tensor | None = None,
+        return_modulations: bool = False,
+    ) -> Any:
+        """Eq. 8: W_v h_u on every edge, scaled and shifted once more, aggregated.
+
+        Returns:
+            The output rows, and with `return_modulations` the `Modulations` that were made.
+        """
+        x, x_target = (as_features(x[0]), x[1]) if isinstance(x, tuple) else (as_features(x), None)
+        block = edge_index
+        if not isinstance(block, Block):
+            sources = _num_rows(x)
+            targets = sources if x_target is None else _num_rows(x_target)
+            block = self.block(block, (sources, targets), edge_weight)
+        z, bias, made = self._node_level(x, block)
+        if self.message_bias is not None:
+            z = z + (self.message_bias if bias is None else gather_targets(bias, block.hood))
+        if self.message_act is not None:
+            z = self.message_act(z)
+        if self.edge_modulator is not None:
+            z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
+            made = [*made, edge]
+        z = dropout(z, self.message_dropout, self.training)
+        mask = self._explainer_mask(block)
+        incoming = Incoming(z, block, x, x_target, self.weight, self.message_bias, mask)
+        out = self._finish(self.aggregator(incoming), bias)
+        return (out, Modulations(made)) if return_modulations else out
+
+    def _node_level(
+        self, x: Features, block: Block
+    ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
+        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made."""
+        node, bias = self.node_modulator, self.bias_modulator
+        reduces = [] if node is None else node.reduces
+        biases = [] if bias is None else [bias.to_scale, bias.to_shift]
+        products = self._times_context(x, block, [*reduces, *biases])
+        made: list[Modulation] = []
+        if node is None:
+            rows = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
+            z = gather_sources(rows, block.hood)
+        else:
+            codes = products[:2] if reduces else [self._whole_context(x, block)] * 2
+            drop = DropConnect.draw(self.weight_dropout, self.training)
+            scale, shift = (codes[0], node.to_scale.expand), (codes[1], node.to_shift.expand)
+            z, *squares = messages(x, self.weight, scale, shift, block.hood, drop)
+            made.append(node.modulation(*codes, *squares))
+        if bias is None:
+            return z, None, made
+        base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
+        localized, of_bias = bias(base, *products[-2:])
+        return z, localized, [*made, of_bias]
+
+    def _times_context(self, x: Features, block: Block, weights: Sequence[Tensor]) -> list[Tensor]:
+        """Each (H, k, in) matrix times c_v, as (targets, H, k): one product for all of them."""
+        if not weights:
+            return []
+        flat = torch.cat([weight.flatten(0, 1) for weight in weights])
+        if self.context.is_linear:
+            rows = self.context(project(x, flat), block)
+        else:
+            rows = project(self.context(_dense(x), block), flat)
+        parts = rows.split([weight.size(0) * weight.size(1) for weight in weights], 1)
+        shapes = [weight.shape[:2] for weight in weights]
+        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    def _whole_context(self, x: Features, block: Block) -> Tensor:
+        """c_v itself, once for each head: the code of a generator without a narrow layer."""
+        context: Tensor = self.context(_dense(x), block)
+        return context[:, None].expand(-1, self.heads, -1)
+
+    def _edge_level(
+        self,
+        modulator: EdgeModulator,
+        z: Tensor,
+        x: Features,
+        x_target: Features | None,
+        block: Block,
+    ) -> tuple[Tensor, Modulation]:
+        """Messages scaled and shifted by their edges' two ends."""
+        targets = [modulator.to_scale.target, modulator.to_shift.target]
+        sources = [modulator.to_scale.source, modulator.to_shift.source]
+        if x_target is None:
+            halves = _products(x, [*targets, *sources])
+            of_target = [block.rows_of_targets(half) for half in halves[:2]]
+            of_source = halves[2:]
+        else:
+            of_target, of_source = _products(x_target, targets), _products(x, sources)
+        scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
+        z, *squares = modulate_edges(z, scale, shift, block.hood)
+        made = modulator.modulation(scale, shift, (squares[0], squares[1]), block.hood)
+        if self.attention is None:
+            return z, made
+        alpha = self.attention.of_nodes(x, x_target, self.weight, block)
+        if self.aggregator.rule.normalization == "mean":
+            # The paper drops this factor: a mean of C_v divides by it once more.
+            alpha = alpha * block.hood.degree[block.hood.target, None]
+        return z, replace(made, attention=alpha)
+
+    def _explainer_mask(self, block: Block) -> Tensor | None:
+        """The edge mask of PyG's Explainer in our order; loops that were added are never masked."""
+        if not self.explain:
+            return None
+        mask: Tensor = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        return torch.cat([mask, mask.new_ones(1)])[block.hood.edge_id]
+
+    def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:
+        """Join the heads and add the bias that comes last."""
+        if self.bias is not None and localized_bias is not None:
+            out = out + localized_bias
+        out = out.flatten(1) if self.concat else out.mean(1)
+        return out if self.bias is None or localized_bias is not None else out + self.bias
+
+    def __repr__(self) -> str:
+        levels = [
+            name
+            for name, part in (("node", self.node_modulator), ("edge", self.edge_modulator))
+            if part is not None
+        ]
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
+            f"aggregator={self.aggregator}, heads={self.heads}, "
+            f"localized={'+'.join(levels) or 'nowhere'})"
+        )
+
+
+def _num_rows(x: Features) -> int:
+    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
+
+
+def _dense(x: Features) -> Tensor:
+    return x.dense() if isinstance(x, SparseRows) else x
+
+
+def _products(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Each (H, out, in) matrix times every row, as (N, H, out): one product for all of them."""
+    flat = project(x, torch.cat([weight.flatten(0, 1) for weight in weights]))
+    return list(flat.view(-1, len(weights), *weights[0].shape[:2]).unbind(1))

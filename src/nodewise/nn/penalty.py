@@ -1,0 +1,85 @@
+"""Eq. 11 beyond the cross-entropy: three lambdas that keep the local close to the global."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from nodewise.nn.modulation import Modulation, Modulations
+
+
+class PenaltyTerms(NamedTuple):
+    """The three terms apart, so that a run can say which one went wrong."""
+
+    global_weights: Tensor
+    local_weights: Tensor
+    modulations: Tensor
+
+
+@dataclass(frozen=True)
+class Penalty:
+    r"""lambda_G |Theta_G|^2 + lambda_L |Theta_L|^2 + lambda (|A - 1|^2 / |A| + |B|^2 / |B|).
+
+    Attributes:
+        lambda_global: Weight of the global model's squared norm.
+        lambda_local: Weight of the generators' squared norm.
+        lambda_modulation: Weight of the modulations' mean squares.
+        mean_over: Whether A is one pool with one mean ("pool", as printed), or every tensor has a
+            mean of its own and these are added ("tensor", as in the released program).
+        half: Whether the two norms of weights carry a factor 1/2, as in the released program.
+        with_bias: Whether the modulations of biases (LGIN) belong to A and B.
+        edge_share: What the edge level counts for, beside the node level. Below one it imitates the
+            released program, whose mean over edges includes padding.
+    """
+
+    lambda_global: float = 5e-4
+    lambda_local: float = 1.0
+    lambda_modulation: float = 1.0
+    mean_over: Literal["pool", "tensor"] = "pool"
+    half: bool = False
+    with_bias: bool = True
+    edge_share: float = 1.0
+
+    def __call__(
+        self,
+        global_parameters: Iterable[Tensor],
+        local_parameters: Iterable[Tensor],
+        modulations: Modulations,
+    ) -> PenaltyTerms:
+        """The three terms, each with its lambda."""
+        factor = 0.5 if self.half else 1.0
+        return PenaltyTerms(
+            self.lambda_global * factor * _squares(global_parameters),
+            self.lambda_local * factor * _squares(local_parameters),
+            self.lambda_modulation * self._modulations(modulations),
+        )
+
+    def _modulations(self, modulations: Modulations) -> Tensor:
+        items = [item for item in modulations if self.with_bias or item.level != "bias"]
+        items = [item for item in items if item.count]
+        if not items:
+            return torch.zeros(())
+        share = [self.edge_share if item.level == "edge" else 1.0 for item in items]
+        sums = torch.stack(
+            [s * (_scale_squares(m) + m.shift_squares) for s, m in zip(share, items, strict=True)]
+        )
+        heads_mean = [item.count / item.heads for item in items]
+        if self.mean_over == "tensor":
+            return (sums / sums.new_tensor(heads_mean)).sum()
+        return sums.sum() / sum(item.count for item in items)
+
+
+def _squares(weights: Iterable[Tensor]) -> Tensor:
+    parts = [weight.square().sum() for weight in weights]
+    return torch.stack(parts).sum() if parts else torch.zeros(())
+
+
+def _scale_squares(modulation: Modulation) -> Tensor:
+    """|a - 1|^2, or |a - alpha|^2 where edge scales are pulled to attention (Sect. 2.4)."""
+    if modulation.attention is None:
+        return modulation.scale_squares
+    return (modulation.scale - modulation.attention[..., None]).square().sum()

@@ -1,0 +1,141 @@
+"""The laws a localized model obeys, as assertions to use on your own layers and models.
+
+Each takes what it needs, returns nothing, and raises AssertionError with the distance it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+
+from nodewise.models.classifier import Classifier
+from nodewise.nn.localize import localize
+from nodewise.ops.dispatch import KERNELS, use_kernel
+
+
+def _assert_same(ours: Tensor, expected: Tensor, tolerance: float, law: str) -> None:
+    distance = (ours - expected).abs().max().item() if ours.numel() else 0.0
+    if ours.shape != expected.shape or not distance <= tolerance:
+        raise AssertionError(f"{law}: largest difference {distance:.3g}, allowed {tolerance:g}")
+
+
+def assert_reduces_to_base(conv: Module, *inputs: Any, tolerance: float = 1e-6) -> None:
+    """Law 1: with scales one and shifts zero, the localized twin equals the conv it came from.
+
+    Args:
+        conv: A PyG conv that `nodewise.localize` knows.
+        *inputs: What the conv is called with.
+        tolerance: The largest difference allowed.
+    """
+    twin = localize(conv).to(next(conv.parameters()).dtype)
+    twin.train(conv.training)
+    _assert_same(twin(*inputs), conv(*inputs), tolerance, "reduction to the base conv")
+
+
+def assert_kernels_agree(
+    module: Module, x: Any, edge_index: Tensor, tolerance: float = 1e-10
+) -> None:
+    """Law 2: every kernel gives the reference's output and gradients.
+
+    Args:
+        module: A layer or model, called as `module(x, edge_index)`; best in float64 and eval mode.
+        x: Its features.
+        edge_index: Its edges.
+        tolerance: The largest difference allowed.
+    """
+    expected = _output_and_gradients(module, x, edge_index, "reference")
+    for kernel in KERNELS:
+        found = _output_and_gradients(module, x, edge_index, kernel)
+        for ours, truth in zip(found, expected, strict=True):
+            _assert_same(ours, truth, tolerance, f"kernel {kernel!r}")
+
+
+def _output_and_gradients(module: Module, x: Any, edge_index: Tensor, kernel: str) -> list[Tensor]:
+    with use_kernel(kernel):
+        out = module(x, edge_index)
+        weights = [weight for weight in module.parameters() if weight.requires_grad]
+        # A smooth function of the output, different in every entry, so that no error cancels.
+        pull = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+        grads = torch.autograd.grad((out * pull).sum(), weights, allow_unused=True)
+    return [out.detach(), *(grad for grad in grads if grad is not None)]
+
+
+def assert_renumbering_renumbers(
+    module: Module, x: Tensor, edge_index: Tensor, tolerance: float = 1e-6, seed: int = 0
+) -> None:
+    """Law 3: other numbers for the nodes give the same rows under these numbers.
+
+    Args:
+        module: A layer or model, called as `module(x, edge_index)`, in eval mode.
+        x: Its features.
+        edge_index: Its edges.
+        tolerance: The largest difference allowed.
+        seed: Which renumbering.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    old_of_new = torch.randperm(x.size(0), generator=generator)
+    new_of_old = torch.argsort(old_of_new)
+    ours = module(x[old_of_new], new_of_old[edge_index])
+    _assert_same(ours, module(x, edge_index)[old_of_new], tolerance, "renumbering")
+
+
+def assert_field_equals_full_graph(
+    model: Classifier, x: Any, edge_index: Tensor, targets: Tensor, tolerance: float = 1e-6
+) -> None:
+    """Law 4: a receptive field gives its targets what the full graph gives them.
+
+    Args:
+        model: The model, in eval mode.
+        x: Features of all nodes.
+        edge_index: All edges.
+        targets: The nodes asked for.
+        tolerance: The largest difference allowed.
+    """
+    field = model.receptive_field(edge_index, x.size(0), targets)
+    ours = model(field.take(x), field)
+    _assert_same(ours, model(x, edge_index)[targets], tolerance, "receptive field")
+
+
+def assert_parameter_count(model: Module, count: int, *, with_biases: bool = False) -> None:
+    """Law 5: the model has exactly so many parameters.
+
+    Args:
+        model: The model.
+        count: How many there should be.
+        with_biases: Whether parameters called bias count; the paper's table leaves them out.
+    """
+    found = sum(
+        weight.numel()
+        for name, weight in model.named_parameters()
+        if weight.requires_grad and (with_biases or "bias" not in name.split(".")[-1])
+    )
+    if found != count:
+        raise AssertionError(f"parameter count: found {found}, expected {count}")
+
+
+@contextmanager
+def localization_off(model: Classifier) -> Iterator[None]:
+    """Scales one and shifts zero inside the block: the global model that is within this one."""
+    kept = [(weight, weight.detach().clone()) for weight in model.local_parameters()]
+    with torch.no_grad():
+        for weight, _ in kept:
+            weight.zero_()
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for weight, value in kept:
+                weight.copy_(value)
+
+
+def distance_to_base(model: Classifier, x: Any, edge_index: Tensor) -> float:
+    """How far localization moves the outputs: the number that falls as lambda grows (law 7)."""
+    with torch.no_grad():
+        localized = model(x, edge_index)
+        with localization_off(model):
+            return float((localized - model(x, edge_index)).abs().max())

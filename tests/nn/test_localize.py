@@ -1,0 +1,111 @@
+"""Law 1, with PyG's own convs as judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+from torch.nn import Linear, ReLU, Sequential
+from torch_geometric import nn as pyg
+
+from nodewise.errors import InputError
+from nodewise.nn.localize import localize
+from nodewise.testing import assert_reduces_to_base
+from tests.graphs import edge_lists
+
+
+def mlp() -> Sequential:
+    return Sequential(Linear(5, 7), ReLU(), Linear(7, 4))
+
+
+CONVS = {
+    "GCNConv": lambda: pyg.GCNConv(5, 4),
+    "GCNConv improved": lambda: pyg.GCNConv(5, 4, improved=True),
+    "GCNConv without loops": lambda: pyg.GCNConv(5, 4, add_self_loops=False, bias=False),
+    "GCNConv unnormalized": lambda: pyg.GCNConv(5, 4, normalize=False),
+    "SAGEConv": lambda: pyg.SAGEConv(5, 4),
+    "SAGEConv normalized": lambda: pyg.SAGEConv(5, 4, normalize=True),
+    "SAGEConv rootless sum": lambda: pyg.SAGEConv(5, 4, aggr="add", root_weight=False),
+    "GraphConv": lambda: pyg.GraphConv(5, 4),
+    "GraphConv mean": lambda: pyg.GraphConv(5, 4, aggr="mean"),
+    "GATConv": lambda: pyg.GATConv(5, 4, heads=3),
+    "GATConv mean of heads": lambda: pyg.GATConv(5, 4, heads=3, concat=False),
+    "GATConv residual": lambda: pyg.GATConv(5, 4, heads=2, residual=True),
+    "GATv2Conv": lambda: pyg.GATv2Conv(5, 4, heads=3),
+    "GATv2Conv shared": lambda: pyg.GATv2Conv(5, 4, share_weights=True, bias=False),
+    "GINConv": lambda: pyg.GINConv(mlp(), eps=0.3),
+    "GINConv trained eps": lambda: pyg.GINConv(mlp(), eps=-0.2, train_eps=True),
+}
+
+
+@pytest.mark.parametrize("name", CONVS)
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(graph=edge_lists())
+def test_twin_equals_its_base(name: str, graph: tuple[Tensor, int]) -> None:
+    edge_index, nodes = graph
+    torch.manual_seed(nodes)
+    x = torch.randn(nodes, 5)
+    assert_reduces_to_base(CONVS[name](), x, edge_index)
+
+
+BIPARTITE = {
+    "SAGEConv": lambda: pyg.SAGEConv((5, 3), 4),
+    "GraphConv": lambda: pyg.GraphConv((5, 3), 4),
+    "GATConv": lambda: pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False),
+    "GATv2Conv": lambda: pyg.GATv2Conv((5, 3), 4, heads=2, add_self_loops=False),
+}
+
+
+@pytest.mark.parametrize("name", BIPARTITE)
+def test_twin_equals_its_base_on_bipartite_graphs(name: str) -> None:
+    torch.manual_seed(0)
+    pair = (torch.randn(6, 5), torch.randn(4, 3))
+    edge_index = torch.stack([torch.randint(0, 6, (12,)), torch.randint(0, 4, (12,))])
+    assert_reduces_to_base(BIPARTITE[name](), pair, edge_index)
+
+
+@pytest.mark.parametrize(
+    "conv", [pyg.GCNConv(5, 4), pyg.GraphConv(5, 4), pyg.GraphConv(5, 4, "mean")]
+)
+def test_twin_equals_its_base_under_edge_weights(conv: Any) -> None:
+    torch.manual_seed(0)
+    edge_index = torch.randint(0, 6, (2, 15))
+    assert_reduces_to_base(conv, torch.randn(6, 5), edge_index, torch.rand(15))
+
+
+@pytest.mark.parametrize("name", CONVS)
+def test_twin_differs_once_its_modulators_do(name: str) -> None:
+    torch.manual_seed(0)
+    conv, x = CONVS[name](), torch.randn(6, 5)
+    edge_index = torch.randint(0, 6, (2, 15))
+    for levels in ({"edge_level": False}, {"node_level": False}, {"bottleneck": 2}):
+        twin = localize(conv, **levels)
+        for weight in twin.local_parameters():
+            torch.nn.init.normal_(weight)
+        assert (twin(x, edge_index) - conv(x, edge_index)).abs().max() > 1e-3
+
+
+def test_twin_copies_weights_and_leaves_the_base_alone() -> None:
+    conv = pyg.GCNConv(5, 4)
+    twin = localize(conv)
+    twin.weight.data.zero_()
+    assert conv.lin.weight.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("conv", "words"),
+    [
+        (pyg.ChebConv(5, 4, K=2), "subclass nodewise.nn.aggregators.Aggregator"),
+        (pyg.SAGEConv(5, 4, aggr="max"), "use aggr='mean' or 'add'"),
+        (pyg.SAGEConv(5, 4, project=True), "a layer of its own"),
+        (pyg.GATConv(5, 4, edge_dim=2), "leave edge features out"),
+        (pyg.GINConv(ReLU()), "begins with a Linear"),
+        (pyg.GATConv(5, 4, heads=2, concat=False, residual=True), "concatenate the heads"),
+    ],
+)
+def test_what_cannot_be_localized_says_the_way_out(conv: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        localize(conv)

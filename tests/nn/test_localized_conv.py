@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.functional import elu
+
+from nodewise.nn.block import BlockRule
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
+from tests.graphs import edge_lists
+from tests.nn.literal import literal_mean_layer
+
+EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
+FORMS = {
+    "gcn": {"aggregator": "gcn"},
+    "gcn, official": {
+        "aggregator": "gcn",
+        "context": "sum",
+        "bottleneck": 3,
+        "bias": True,
+        "message_bias": True,
+        "weight_dropout": 0.4,
+        "message_dropout": 0.4,
+    },
+    "mean": {"aggregator": "mean", "bottleneck": 2},
+    "gat": {"aggregator": "gat", "heads": 3},
+    "gin": {"aggregator": "gin", "bias": True, "localized_bias": True},
+    "gin, official": {
+        "aggregator": "mean",
+        "message_bias": True,
+        "localized_bias": True,
+        "message_act": elu,
+    },
+    "any aggregation": {"aggregator": "max", "context": "softmax"},
+    "node only": {"edge_level": False},
+    "edge only": {"node_level": False},
+    "pulled to attention": {"aggregator": "mean", "edge_scale_target": "attention"},
+    "mean of heads": {"aggregator": "gat", "heads": 2, "concat": False, "bias": True},
+}
+
+
+@pytest.fixture
+def x() -> Tensor:
+    torch.manual_seed(0)
+    return torch.randn(6, 5, dtype=torch.float64)
+
+
+def conv_of(form: str) -> LocalizedConv:
+    torch.manual_seed(1)
+    return LocalizedConv(5, 4, **FORMS[form]).double().eval()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(edge_lists(), st.sampled_from([None, 2]))
+def test_is_the_paper_s_layer(graph: tuple[Tensor, int], bottleneck: int | None) -> None:
+    edge_index, nodes = graph
+    torch.manual_seed(nodes)
+    x = torch.randn(nodes, 5, dtype=torch.float64)
+    conv = LocalizedConv(5, 4, "mean", bottleneck=bottleneck).double()
+    expected = literal_mean_layer(conv, x, edge_index)
+    torch.testing.assert_close(conv(x, edge_index), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_kernels_agree(form: str, x: Tensor) -> None:
+    assert_kernels_agree(conv_of(form), x, EDGES)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_kernels_agree_on_sparse_features(form: str, x: Tensor) -> None:
+    rows = (x * (x > 0.2)).to_sparse_csr()
+    conv = conv_of(form)
+    assert_kernels_agree(conv, rows, EDGES)
+    torch.testing.assert_close(conv(rows, EDGES), conv(rows.to_dense(), EDGES))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_renumbering_renumbers(form: str, x: Tensor) -> None:
+    assert_renumbering_renumbers(conv_of(form), x, EDGES)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_returned_modulations_have_the_squares_they_claim(form: str, x: Tensor) -> None:
+    out, made = conv_of(form)(x, EDGES, return_modulations=True)
+    assert out.shape == conv_of(form)(x, EDGES).shape
+    for one in made:
+        torch.testing.assert_close(one.scale_squares, (one.scale - 1).square().sum())
+        torch.testing.assert_close(one.shift_squares, one.shift.square().sum())
+        assert one.count == one.scale.numel() == one.shift.numel()
+    assert [one.level for one in made] == [
+        level
+        for level, part in (
+            ("node", conv_of(form).node_modulator),
+            ("bias", conv_of(form).bias_modulator),
+            ("edge", conv_of(form).edge_modulator),
+        )
+        if part is not None
+    ]
+
+
+def test_every_parameter_learns(x: Tensor) -> None:
+    for form in FORMS:
+        conv = conv_of(form)
+        out, made = conv(x, EDGES, return_modulations=True)
+        pulled = sum(one.scale_squares for one in made)
+        pulled = pulled + sum(
+            one.attention.sin().sum() for one in made if one.attention is not None
+        )
+        (out.square().sum() + pulled).backward()
+        idle = [name for name, weight in conv.named_parameters() if weight.grad is None]
+        assert idle == (["aggregator.eps"] if form == "gin" else []), form
+
+
+def test_global_and_local_parameters_are_everything_once() -> None:
+    for form in FORMS:
+        conv = conv_of(form)
+        parts = [*conv.global_parameters(), *conv.local_parameters()]
+        assert sorted(map(id, parts)) == sorted(map(id, conv.parameters())), form
+
+
+def test_dropout_places_act_in_training_only(x: Tensor) -> None:
+    for place in ("weight_dropout", "message_dropout"):
+        torch.manual_seed(1)
+        conv = LocalizedConv(5, 4, **{place: 0.5}).double()
+        assert not torch.equal(conv(x, EDGES), conv(x, EDGES)), place
+        conv.eval()
+        assert torch.equal(conv(x, EDGES), conv(x, EDGES)), place
+
+
+def test_weight_dropout_is_right_on_average(x: Tensor) -> None:
+    torch.manual_seed(1)
+    conv = LocalizedConv(5, 4, weight_dropout=0.4).double()
+    mean = torch.stack([conv(x, EDGES) for _ in range(4000)]).mean(0)
+    whole = conv.eval()(x, EDGES)
+    assert (mean - whole).abs().max() < 0.1 * whole.abs().max()
+
+
+def test_edge_index_changed_in_place_is_noticed(x: Tensor) -> None:
+    conv, edges = conv_of("gcn"), EDGES.clone()
+    before = conv(x, edges)
+    edges[0, 0] = 5
+    assert not torch.equal(conv(x, edges), before)
+    torch.testing.assert_close(conv(x, edges), conv(x, edges.clone()))
+
+
+def test_edge_weights_scale_messages(x: Tensor) -> None:
+    from torch_geometric.nn import GCNConv
+
+    conv = LocalizedConv(5, 4, modulator_init="zeros").double()
+    judge = GCNConv(5, 4, bias=False).double()
+    judge.lin.weight.data = conv.weight.data[0]
+    weight = torch.rand(EDGES.size(1), dtype=torch.float64, requires_grad=True)
+    ours, expected = conv(x, EDGES, weight), judge(x, EDGES, weight)
+    torch.testing.assert_close(ours, expected)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(out.sin().sum(), weight)[0] for out in (ours, expected))
+    )
+
+
+def test_neighbour_cap_keeps_the_first_by_number(x: Tensor) -> None:
+    from nodewise.nn.aggregators import WeightedSum
+
+    capped = LocalizedConv(5, 4, WeightedSum(BlockRule("set", "mean", max_neighbours=2))).double()
+    block = capped.block(EDGES, (6, 6))
+    members = [sorted(block.hood.source[block.hood.target == v].tolist()) for v in range(6)]
+    # Node 3 hears 0, 2, 3 and 4: the cap takes 3 itself from it.
+    assert members == [[0, 2], [0, 1], [2, 5], [0, 2], [4], [3, 5]]
+
+
+def test_torch_compile_agrees(x: Tensor) -> None:
+    edges = EDGES[:, EDGES[0] != EDGES[1]]
+    conv = conv_of("gcn")
+    compiled = torch.compile(conv, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, edges), conv(x, edges))
+    with pytest.raises(RuntimeError, match="without self-loops"):
+        compiled(x, EDGES)
+
+
+def test_repr_says_what_it_is() -> None:
+    assert repr(conv_of("gat")) == (
+        "LocalizedConv(5, 4, aggregator=Gat(4, heads=3, scores='global'), heads=3, "
+        "localized=node+edge)"
+    )

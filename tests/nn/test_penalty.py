@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.modulation import Modulation, Modulations
+from nodewise.nn.penalty import Penalty
+
+
+def made(level: str, scale: Tensor, shift: Tensor, heads: int = 1) -> Modulation:
+    squares = (scale - 1).square().sum(), shift.square().sum()
+    return Modulation(level, *squares, scale.numel(), heads, lambda: scale - 1, lambda: shift)
+
+
+NODE = made("node", torch.tensor([[2.0, 1.0, 3.0]]), torch.tensor([[1.0, 0.0, 0.0]]))
+EDGE = made("edge", torch.tensor([[0.0]]), torch.tensor([[2.0]]))
+
+
+def test_printed_form_pools_everything() -> None:
+    terms = Penalty(0.1, 10.0, 2.0)(
+        [torch.tensor([3.0])], [torch.tensor([1.0, 2.0])], Modulations([NODE, EDGE])
+    )
+    assert terms.global_weights == pytest.approx(0.1 * 9)
+    assert terms.local_weights == pytest.approx(10 * 5)
+    # |A - 1|^2 / |A| = (1 + 0 + 4 + 1) / 4 and |B|^2 / |B| = (1 + 4) / 4.
+    assert terms.modulations == pytest.approx(2 * (6 / 4 + 5 / 4))
+
+
+def test_released_form_adds_means_and_halves() -> None:
+    penalty = Penalty(0.1, 10.0, 2.0, mean_over="tensor", half=True, edge_share=0.5)
+    terms = penalty([torch.tensor([3.0])], [torch.tensor([2.0])], Modulations([NODE, EDGE]))
+    assert terms.global_weights == pytest.approx(0.05 * 9)
+    assert terms.local_weights == pytest.approx(5 * 4)
+    assert terms.modulations == pytest.approx(2 * (5 / 3 + 1 / 3 + 0.5 * (1 + 4)))
+
+
+def test_each_head_has_a_mean_of_its_own_in_the_released_form() -> None:
+    two = made("node", torch.full((1, 2, 3), 2.0), torch.zeros(1, 2, 3), heads=2)
+    terms = Penalty(0, 0, 1.0, mean_over="tensor")([], [], Modulations([two]))
+    assert terms.modulations == pytest.approx(2.0)
+
+
+def test_bias_modulations_can_be_left_out() -> None:
+    bias = made("bias", torch.tensor([[5.0]]), torch.tensor([[0.0]]))
+    assert Penalty(0, 0, 1.0, with_bias=False)([], [], Modulations([bias])).modulations == 0
+    assert Penalty(0, 0, 1.0)([], [], Modulations([bias])).modulations == pytest.approx(16)
+
+
+def test_nothing_localized_costs_nothing() -> None:
+    terms = Penalty()([], [], Modulations())
+    assert [float(term) for term in terms] == [0.0, 0.0, 0.0]
+
+
+def test_gradient_is_that_of_the_materialized_modulations() -> None:
+    torch.manual_seed(0)
+    conv = LocalizedConv(5, 4, bottleneck=3, heads=2).double()
+    x, edges = torch.randn(6, 5, dtype=torch.float64), torch.randint(0, 6, (2, 14))
+
+    def gradient(materialized: bool) -> list[Tensor]:
+        _, made = conv(x, edges, return_modulations=True)
+        if materialized:
+            values = [(one.scale - 1).square().sum() + one.shift.square().sum() for one in made]
+            total = sum(values) / sum(one.count for one in made)
+        else:
+            total = Penalty(0, 0, 1.0)([], [], made).modulations
+        return list(torch.autograd.grad(total, conv.local_parameters()))
+
+    for ours, truth in zip(gradient(False), gradient(True), strict=True):
+        torch.testing.assert_close(ours, truth)
