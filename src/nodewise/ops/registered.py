@@ -1,34 +1,38 @@
 """The ops as torch knows them: `torch.ops.nodewise.*`, with autograd and shapes for the compiler.
 
-Each op that has kernels of its own is registered twice, forward and backward, so that tracing sees
-both as single opaque calls.
+An op is registered with its backward pass as another op, so that tracing sees both as single opaque
+calls. Calling a registered op costs as much bookkeeping as a small kernel takes, so eager calls go
+to the same functions through a plain `torch.autograd.Function`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from nodewise.ops.inputs import MessageInputs
 
 
-def _messages() -> Any:
+def _message_kernels() -> Any:
     """The kernels are imported at the first call: Numba takes half a second."""
     from nodewise.ops.fused import message_pack
 
     return message_pack
 
 
-def _edges() -> Any:
+def _edge_kernels() -> Any:
     from nodewise.ops.fused import edge_pack
 
     return edge_pack
 
 
-@torch.library.custom_op("nodewise::messages", mutates_args=())
-def messages(
+def _messages(
     crow: Tensor | None,
     col: Tensor | None,
     values: Tensor,
@@ -59,19 +63,17 @@ def messages(
         rate,
         slope,
     )
-    z, a, b = _messages().forward(inputs)
+    z, a, b = _message_kernels().forward(inputs)
     return z, a, b
 
 
-@messages.register_fake
-def _(crow: Any, col: Any, values: Tensor, weight: Tensor, *rest: Any) -> Any:
+def _fake_messages(crow: Any, col: Any, values: Tensor, weight: Tensor, *rest: Any) -> Any:
     heads, out, _ = weight.shape
     edges = rest[4].numel()
     return weight.new_empty(edges, heads, out), weight.new_empty(()), weight.new_empty(())
 
 
-@torch.library.custom_op("nodewise::messages_backward", mutates_args=())
-def messages_backward(
+def _messages_backward(
     crow: Tensor | None,
     col: Tensor | None,
     values: Tensor,
@@ -106,15 +108,14 @@ def messages_backward(
         rate,
         slope,
     )
-    grads = _messages().backward(inputs, grad_z, grad_a, grad_b, for_values=for_values)
+    grads = _message_kernels().backward(inputs, grad_z, grad_a, grad_b, for_values=for_values)
     first = values.new_empty(0) if grads.values is None else grads.values
     # Outputs of a registered op may not share memory, and codes come as halves of one tensor.
     rest = [grad.clone(memory_format=torch.contiguous_format) for grad in grads[1:]]
     return first, rest[0], rest[1], rest[2], rest[3], rest[4]
 
 
-@messages_backward.register_fake
-def _(
+def _fake_messages_backward(
     crow: Any,
     col: Any,
     values: Tensor,
@@ -135,20 +136,16 @@ def _save_messages(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.numbers = inputs[11:]
 
 
-def _grad_messages(ctx: Any, grad_z: Any, grad_a: Any, grad_b: Any) -> Any:
+def _grad_messages(ops: Any, ctx: Any, grad_z: Any, grad_a: Any, grad_b: Any) -> Any:
     for_values = ctx.needs_input_grad[2]
-    grads = torch.ops.nodewise.messages_backward(
+    grads = ops.messages_backward(
         *ctx.saved_tensors, *ctx.numbers, grad_z, grad_a, grad_b, for_values
     )
     values = grads[0] if for_values else None
     return None, None, values, *grads[1:], None, None, None, None, None
 
 
-messages.register_autograd(_grad_messages, setup_context=_save_messages)
-
-
-@torch.library.custom_op("nodewise::modulate_edges", mutates_args=())
-def modulate_edges(
+def _modulate_edges(
     z: Tensor,
     scale_target: Tensor,
     scale_source: Tensor,
@@ -162,18 +159,16 @@ def modulate_edges(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """z * a_uv + b_uv (Eqs. 8 and 9) and the sums of squares."""
     ends = [scale_target, scale_source, shift_target, shift_source]
-    out, a, b = _edges().modulate(z, ends, source, ptr, slope)
+    out, a, b = _edge_kernels().modulate(z, ends, source, ptr, slope)
     return out, a, b
 
 
-@modulate_edges.register_fake
-def _(z: Tensor, *rest: Any) -> Any:
+def _fake_modulate_edges(z: Tensor, *rest: Any) -> Any:
     out = torch.empty(z.shape, dtype=z.dtype, device=z.device)
     return out, z.new_empty(()), z.new_empty(())
 
 
-@torch.library.custom_op("nodewise::modulate_edges_backward", mutates_args=())
-def modulate_edges_backward(
+def _modulate_edges_backward(
     z: Tensor,
     scale_target: Tensor,
     scale_source: Tensor,
@@ -190,14 +185,13 @@ def modulate_edges_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Gradients of z and of the four halves."""
     ends = [scale_target, scale_source, shift_target, shift_source]
-    grads = _edges().modulate_backward(
+    grads = _edge_kernels().modulate_backward(
         z, ends, source, ptr, back_ptr, back_edge, slope, grad_out, grad_a, grad_b
     )
     return grads[0], grads[1], grads[2], grads[3], grads[4]
 
 
-@modulate_edges_backward.register_fake
-def _(z: Tensor, *rest: Any) -> Any:
+def _fake_modulate_edges_backward(z: Tensor, *rest: Any) -> Any:
     return tuple(torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (z, *rest[:4]))
 
 
@@ -206,18 +200,12 @@ def _save_edges(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.slope = inputs[-1]
 
 
-def _grad_edges(ctx: Any, grad_out: Any, grad_a: Any, grad_b: Any) -> Any:
-    grads = torch.ops.nodewise.modulate_edges_backward(
-        *ctx.saved_tensors, ctx.slope, grad_out, grad_a, grad_b
-    )
+def _grad_edges(ops: Any, ctx: Any, grad_out: Any, grad_a: Any, grad_b: Any) -> Any:
+    grads = ops.modulate_edges_backward(*ctx.saved_tensors, ctx.slope, grad_out, grad_a, grad_b)
     return *grads, None, None, None, None, None
 
 
-modulate_edges.register_autograd(_grad_edges, setup_context=_save_edges)
-
-
-@torch.library.custom_op("nodewise::sum_runs", mutates_args=())
-def sum_runs(
+def _sum_runs(
     x: Tensor,
     weight: Tensor | None,
     index: Tensor,
@@ -230,22 +218,19 @@ def sum_runs(
 
     `back_*` are the same edges sorted by `index`: their run ends, and their places in the runs.
     """
-    return _edges().weighted_sum(x, index, weight, ptr)  # type: ignore[no-any-return]
+    return _edge_kernels().weighted_sum(x, index, weight, ptr)  # type: ignore[no-any-return]
 
 
-@sum_runs.register_fake
-def _(x: Tensor, weight: Any, index: Tensor, ptr: Tensor, *rest: Any) -> Any:
+def _fake_sum_runs(x: Tensor, weight: Any, index: Tensor, ptr: Tensor, *rest: Any) -> Any:
     return x.new_empty(ptr.numel() - 1, *x.shape[1:])
 
 
-@torch.library.custom_op("nodewise::edge_dots", mutates_args=())
-def edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
+def _edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
     """out[e] = x[index[e]] . g[v]: the gradient of an edge's weight."""
-    return _edges().edge_dots(x, g, index, ptr)  # type: ignore[no-any-return]
+    return _edge_kernels().edge_dots(x, g, index, ptr)  # type: ignore[no-any-return]
 
 
-@edge_dots.register_fake
-def _(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Any:
+def _fake_edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Any:
     return x.new_empty(index.numel())
 
 
@@ -253,17 +238,77 @@ def _save_sum(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.save_for_backward(*inputs)
 
 
-def _grad_sum(ctx: Any, grad: Any) -> Any:
+def _grad_sum(ops: Any, ctx: Any, grad: Any) -> Any:
     x, weight, index, ptr, back_index, back_edge, back_ptr = ctx.saved_tensors
     grad_x = grad_weight = None
     if ctx.needs_input_grad[0]:
         back_weight = None if weight is None else weight[back_edge]
-        grad_x = torch.ops.nodewise.sum_runs(
+        grad_x = ops.sum_runs(
             grad, back_weight, back_index, back_ptr, back_index, back_edge, back_ptr
         )
     if ctx.needs_input_grad[1]:
-        grad_weight = torch.ops.nodewise.edge_dots(x, grad, index, ptr)
+        grad_weight = ops.edge_dots(x, grad, index, ptr)
     return grad_x, grad_weight, None, None, None, None, None
 
 
-sum_runs.register_autograd(_grad_sum, setup_context=_save_sum)
+def _eager_function(
+    name: str,
+    function: Callable[..., Any],
+    save: Callable[..., None],
+    gradient: Callable[..., Any],
+) -> Any:
+    """The op as a `torch.autograd.Function`, in one piece since that is faster to call."""
+
+    def forward(ctx: Any, *args: Any) -> Any:
+        output = function(*args)
+        save(ctx, args, output)
+        return output
+
+    backward = once_differentiable(partial(gradient, _eager))
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(name, (torch.autograd.Function,), members)
+
+
+class _Op:
+    """One op under its name, for eager calls and for the compiler.
+
+    Args:
+        name: Its name under `torch.ops.nodewise`.
+        function: What it computes.
+        fake: What shapes it gives.
+        save: Keeps on a context what the gradient needs.
+        gradient: Computes gradients by calling ops of the namespace it is given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        fake: Callable[..., Any],
+        save: Callable[..., None] | None = None,
+        gradient: Callable[..., Any] | None = None,
+    ) -> None:
+        self.registered = torch.library.custom_op(f"nodewise::{name}", function, mutates_args=())
+        self.registered.register_fake(fake)
+        setattr(_eager, name, function)
+        if save is not None and gradient is not None:
+            traced = partial(gradient, torch.ops.nodewise)
+            self.registered.register_autograd(traced, setup_context=save)
+            self.function = _eager_function(name, function, save, gradient)
+
+    def __call__(self, *args: Any) -> Any:
+        """Compute, differentiably."""
+        if torch.compiler.is_compiling():
+            return self.registered(*args)
+        return self.function.apply(*args)
+
+
+_eager = SimpleNamespace()
+_Op("messages_backward", _messages_backward, _fake_messages_backward)
+_Op("modulate_edges_backward", _modulate_edges_backward, _fake_modulate_edges_backward)
+_Op("edge_dots", _edge_dots, _fake_edge_dots)
+messages = _Op("messages", _messages, _fake_messages, _save_messages, _grad_messages)
+modulate_edges = _Op(
+    "modulate_edges", _modulate_edges, _fake_modulate_edges, _save_edges, _grad_edges
+)
+sum_runs = _Op("sum_runs", _sum_runs, _fake_sum_runs, _save_sum, _grad_sum)

@@ -34,6 +34,7 @@ def modulate(
     run(
         edges.forward,
         chunks,
+        8 * z.numel(),
         chunks,
         flat,
         tuple(map(_matrix, ends)),
@@ -67,6 +68,7 @@ def modulate_backward(
     run(
         edges.backward,
         chunks,
+        16 * z.numel(),
         chunks,
         flat,
         tuple(map(_matrix, ends)),
@@ -92,6 +94,7 @@ def weighted_sum(x: Tensor, index: Tensor, weight: Tensor | None, ptr: Tensor) -
     run(
         sums.weighted,
         chunks,
+        width * index.numel(),
         chunks,
         _flat(x),
         index.numpy(),
@@ -110,6 +113,7 @@ def edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
     run(
         sums.dots,
         chunks,
+        width * index.numel(),
         chunks,
         _flat(x),
         _flat(g),

@@ -55,6 +55,17 @@ def load(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def get(typingctx: Any, array: Any, index: Any) -> Any:
+    """One element of a flat array, without asking first if the index is negative."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, value=args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return array.dtype(array, types.intp), emit
+
+
+@intrinsic
 def store(typingctx: Any, array: Any, index: Any, lanes: Any) -> Any:
     """Write eight elements of a flat array from `index` on."""
 
@@ -125,16 +136,24 @@ def where_positive(typingctx: Any, test: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def total(typingctx: Any, lanes: Any) -> Any:
-    """The sum of the eight lanes, always added in the same order."""
+    """The sum of the eight lanes, always added in the same order: halves, quarters, eighths."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        parts = [
-            builder.extract_element(args[0], ir.Constant(cgutils.intp_t, i)) for i in range(LANES)
-        ]
-        while len(parts) > 1:
-            half = len(parts) // 2
-            parts = [builder.fadd(parts[i], parts[i + half]) for i in range(half)]
-        return parts[0]
+        lanes, count = args[0], LANES
+        while count > 1:
+            count //= 2
+            halves = [
+                builder.shuffle_vector(
+                    lanes,
+                    ir.Constant(lanes.type, ir.Undefined),
+                    ir.Constant(
+                        ir.VectorType(ir.IntType(32), count), list(range(start, start + count))
+                    ),
+                )
+                for start in (0, count)
+            ]
+            lanes = builder.fadd(*halves)
+        return builder.extract_element(lanes, ir.Constant(cgutils.intp_t, 0))
 
     return lanes.element(lanes), emit
 

@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import torch
 
+# A sleeping thread takes about 0.1 ms to wake, the time of so many multiply-adds.
+WORTH_A_THREAD = 2_000_000
 _pools: dict[int, ThreadPoolExecutor] = {}
 # A forked child inherits the pools but not their threads.
 os.register_at_fork(after_in_child=_pools.clear)
@@ -30,9 +32,16 @@ def chunks_for(work: int, bytes_each: int = 0) -> int:
     return max(1, min(at_most, work // 16))
 
 
-def run(kernel: Callable[..., None], chunks: int, *args: object) -> None:
-    """Call `kernel(first, last, *args)` for ranges of chunks, one range a thread."""
-    threads = min(torch.get_num_threads(), chunks)
+def run(kernel: Callable[..., None], chunks: int, work: int, *args: object) -> None:
+    """Call `kernel(first, last, *args)` for ranges of chunks, one range a thread.
+
+    Args:
+        kernel: A compiled function that releases the interpreter's lock.
+        chunks: Into how many chunks the work is cut.
+        work: How many multiply-adds it takes, roughly; little work is not worth waking a thread.
+        *args: Further arguments of the kernel.
+    """
+    threads = min(torch.get_num_threads(), chunks) if work > WORTH_A_THREAD else 1
     bounds = [part * chunks // threads for part in range(threads + 1)]
     ranges = list(pairwise(bounds))
     if threads > 1 and threads not in _pools:

@@ -1,0 +1,238 @@
+"""Gradients of localized messages, on CPU lanes.
+
+The gradient of W_v is T_v = sum_u h_u^T g_uv, gathered for one target at a time in the columns its
+neighbours use, spent on the gradients of W, a_v and b_v, and thrown away. What chunks of targets
+share is added up in one copy for each chunk, and the copies in order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from nodewise.ops.dropconnect import NODE_STRIDE
+from nodewise.ops.fused.generate import GROUP, add_grad_expand, grad_code, through_activation
+from nodewise.ops.fused.layer import (
+    TILE,
+    WORD,
+    Floats,
+    find_columns,
+    generate_tile,
+    make_scratch,
+    mask,
+    mix,
+    row_bounds,
+    tile_size,
+)
+from nodewise.ops.fused.messages import form
+from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store, total
+
+
+class Grads(NamedTuple):
+    """What comes in (`messages`, `squares`) and what goes out.
+
+    `weight` (chunks, ...), `expands` (2, chunks, ...) and `values` (chunks, ...) are still to be
+    added over their chunks; `codes` is (2, ...); `values` is empty where nobody asked.
+    """
+
+    messages: Floats
+    squares: Floats
+    weight: Floats
+    codes: Floats
+    expands: Floats
+    values: Floats
+
+
+class _Buffers(NamedTuple):
+    """Gradients of the rows in a `Scratch`, and a tile of W_v beside its gradient."""
+
+    scale: Floats
+    shift: Floats
+    formed: Floats
+
+
+@njit
+def _read(messages, heads, per_head, out, block, e, spare):
+    """Eight lanes of edge e's gradient; beyond the real ones `spare` is zero."""
+    head, lane = block // per_head, 8 * (block % per_head)
+    at, width = (e * heads + head) * out + lane, min(8, out - lane)
+    if width == 8:
+        return load(messages, at)
+    for o in range(width):
+        spare[o] = messages[at + o]
+    for o in range(width, 8):
+        spare[o] = 0
+    return load(spare, 0)
+
+
+@njit
+def _outer_one(local, rows, u, g):
+    """T_v += h_u^T g_uv for eight rows of W_v."""
+    begin, end, base = row_bounds(rows, u)
+    values, col = rows.values, rows.col
+    for j in range(begin, end):
+        at = 8 * get(col, j - base)
+        store(local, at, fma(full(get(values, j)), g, load(local, at)))
+
+
+@njit
+def _outer_four(local, rows, u, a, b, c, d):
+    """T_v += h_u^T g_uv for four times eight rows of W_v."""
+    begin, end, base = row_bounds(rows, u)
+    values, col = rows.values, rows.col
+    for j in range(begin, end):
+        x, at = full(get(values, j)), 32 * get(col, j - base)
+        store(local, at, fma(x, a, load(local, at)))
+        store(local, at + 8, fma(x, b, load(local, at + 8)))
+        store(local, at + 16, fma(x, c, load(local, at + 16)))
+        store(local, at + 24, fma(x, d, load(local, at + 24)))
+
+
+@njit
+def _gather(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
+    """T_v from all sources of one target, the edges from `begin` on, for a tile of blocks."""
+    for i in range(source.size):
+        e = begin + i
+        if tile == 1:
+            g = _read(messages, heads, per_head, out, first, e, spare)
+            _outer_one(local, rows, source[i], g)
+        else:
+            a = _read(messages, heads, per_head, out, first, e, spare)
+            b = _read(messages, heads, per_head, out, first + 1, e, spare)
+            c = _read(messages, heads, per_head, out, first + 2, e, spare)
+            d = _read(messages, heads, per_head, out, first + 3, e, spare)
+            _outer_four(local, rows, source[i], a, b, c, d)
+
+
+@njit
+def _spend(
+    weight,
+    per_head,
+    padded,
+    drop,
+    first,
+    tile,
+    v,
+    scale,
+    seen,
+    count,
+    local,
+    grad_scale,
+    grad_shift,
+    grad_weight,
+):
+    """From T_v to the gradients of W, a_v and b_v; clears T_v."""
+    i, node_key = v % GROUP, mix((v * NODE_STRIDE + drop.seed) & WORD)
+    width = local.size // (8 * TILE) - 1
+    zero = full(local.dtype.type(0))
+    for t in range(tile):
+        block = first + t
+        head, lane = block // per_head, 8 * (block % per_head)
+        row = ((head - first // per_head) * GROUP + i) * padded
+        for c in range(count):
+            f = np.int64(seen[c])
+            at = 8 * (f * tile + t)
+            g = load(local, at)
+            store(local, at, zero)
+            if drop.threshold > 0:
+                g = mul(mul(g, full(drop.grow)), mask(drop, node_key, head, f, lane, g))
+            at = 8 * (block * width + f)
+            grad_scale[row + f] += total(mul(g, load(weight, at)))
+            grad_shift[row + f] += total(g)
+            scaled = fma(g, full(get(scale, row + f)), g)
+            store(grad_weight, at, add(load(grad_weight, at), scaled))
+
+
+@njit
+def _pull(
+    rows, heads, per_head, out, first, tile, begin, source, formed, messages, spare, grad_values
+):
+    """d/d h_u += W_v^T g_uv for a tile of blocks and all sources of one target."""
+    for i in range(source.size):
+        start, end, base = row_bounds(rows, source[i])
+        for t in range(tile):
+            g = _read(messages, heads, per_head, out, first + t, begin + i, spare)
+            for j in range(start, end):
+                at = 8 * (get(rows.col, j - base) * tile + t)
+                grad_values[j] += total(mul(g, load(formed, at)))
+
+
+@njit
+def _backward_generator(
+    generator,
+    heads,
+    per_head,
+    targets,
+    group,
+    first,
+    tile,
+    slope,
+    code,
+    rows,
+    grad_rows,
+    grad_squares,
+    grad_codes,
+    grad_expand,
+):
+    """Gradients of codes and expand from those of a tile's rows; clears the latter."""
+    size, padded = generator.bottleneck, generator.padded
+    first_head, last_head = first // per_head, (first + tile - 1) // per_head
+    for head in range(first_head, last_head + 1):
+        slot, start = (head - first_head) * GROUP, head * size * padded
+        own_code = code[slot * size : (slot + GROUP) * size]
+        own_rows = rows[slot * padded : (slot + GROUP) * padded]
+        own_grad = grad_rows[slot * padded : (slot + GROUP) * padded]
+        # A head that spreads over tiles has its squares in the first of them.
+        pull = grad_squares if head * per_head >= first else rows.dtype.type(0)
+        through_activation(own_rows, own_grad, pull, slope, GROUP * padded)
+        add_grad_expand(own_code, own_grad, size, padded, grad_expand, start)
+        grad_code(generator.expand, start, own_grad, size, padded, own_code)
+        own_grad[:] = 0
+        for i in range(min(GROUP, targets - group * GROUP)):
+            at = ((group * GROUP + i) * heads + head) * size
+            for k in range(size):
+                grad_codes[at + k] += own_code[i * size + k]
+
+
+@njit
+def _backward_group(layer, group, own, more, grads, chunk):
+    """All gradients that four targets have a part in."""
+    rows, blocks, source, ptr = layer.rows, layer.blocks, layer.source, layer.ptr
+    heads, per_head, targets = blocks.heads, blocks.per_head, ptr.size - 1
+    find_columns(group, rows, source, ptr, own.stamp, own.seen, own.counts)
+    first = 0
+    while first < heads * per_head:
+        tile = tile_size(heads * per_head, first)
+        at = (heads, per_head, targets, group, first, tile, layer.slope)
+        generate_tile(layer.scale, *at, own.scale_code, own.scale)
+        generate_tile(layer.shift, *at, own.shift_code, own.shift)
+        for v in range(group * GROUP, min((group + 1) * GROUP, targets)):
+            columns = (own.seen[v % GROUP], own.counts[v % GROUP])
+            which = (blocks.weight, per_head, layer.scale.padded, layer.drop, first, tile, v)
+            sources = source[ptr[v] : ptr[v + 1]]
+            place = (rows, heads, per_head, blocks.out, first, tile, ptr[v], sources)
+            if grads.values.size > 0:
+                form(*which, own.scale, own.shift, *columns, more.formed)
+                values = grads.values[chunk]
+                _pull(*place, more.formed, grads.messages, own.spare, values)
+            _gather(*place, own.local, grads.messages, own.spare)
+            to = (more.scale, more.shift, grads.weight[chunk])
+            _spend(*which, own.scale, *columns, own.local, *to)
+        scale = (own.scale_code, own.scale, more.scale, grads.squares[0], grads.codes[0])
+        shift = (own.shift_code, own.shift, more.shift, grads.squares[1], grads.codes[1])
+        _backward_generator(layer.scale, *at, *scale, grads.expands[0, chunk])
+        _backward_generator(layer.shift, *at, *shift, grads.expands[1, chunk])
+        first += tile
+
+
+@njit(nogil=True, cache=True)
+def backward(first, last, layer, grads):
+    """Fill `grads` for a range of chunks of the targets."""
+    chunks, groups = grads.weight.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP
+    own = make_scratch(layer)
+    more = _Buffers(np.zeros_like(own.scale), np.zeros_like(own.shift), np.zeros_like(own.local))
+    for chunk in range(first, last):
+        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
+            _backward_group(layer, group, own, more, grads, chunk)
