@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from nodewise.ops.fused import edges, sums
-from nodewise.ops.fused.threads import chunks_for, run
+from nodewise.ops.fused.threads import chunks_for, run, workspace
 
 
 def _matrix(tensor: Tensor) -> Any:
@@ -61,7 +61,8 @@ def modulate_backward(
     grad_b: Tensor,
 ) -> list[Tensor]:
     """Gradients of z and of the four halves, in the order of `ends`."""
-    grad_z, on_scale, on_shift = (torch.empty(z.shape, dtype=z.dtype) for _ in range(3))
+    grad_z = torch.empty(z.shape, dtype=z.dtype)
+    on_scale, on_shift = (workspace(name, z.dtype, *z.shape) for name in ("on scale", "on shift"))
     scale_target, shift_target = (torch.zeros(ends[i].shape, dtype=z.dtype) for i in (0, 2))
     chunks = chunks_for(ptr.numel() - 1)
     flat = _matrix(z)

@@ -11,7 +11,7 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def forward(first, last, chunks, z, ends, source, ptr, slope, out, squares):
+def forward(first, last, part, chunks, z, ends, source, ptr, slope, out, squares):
     """out = z * (1 + r_a) + r_b with r = leaky_relu(target half + source half).
 
     `ends` holds (scale target, scale source, shift target, shift source), each (nodes, width).
@@ -39,6 +39,7 @@ def forward(first, last, chunks, z, ends, source, ptr, slope, out, squares):
 def backward(
     first,
     last,
+    part,
     chunks,
     z,
     ends,

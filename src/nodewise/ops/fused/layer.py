@@ -75,37 +75,37 @@ class Layer(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """One chunk's buffers.
+    """One thread's buffers.
 
-    `scale` and `shift` hold the rows of four targets for each head of a tile, `local` one target's
-    tile of W_v (or its gradient), `seen` and `counts` the columns in use by four targets.
+    `scale` and `shift` hold the rows of four targets for each head of a tile, `grad_scale` and
+    `grad_shift` their gradients, `local` one target's tile of W_v, `gathered` its gradient; `seen`
+    and `counts` are the columns in use by four targets.
     """
 
     scale: Floats
     shift: Floats
+    grad_scale: Floats
+    grad_shift: Floats
     scale_code: Floats
     shift_code: Floats
     local: Floats
+    gathered: Floats
     spare: Floats
     stamp: NDArray[np.int64]
     seen: NDArray[np.int32]
     counts: NDArray[np.int64]
 
 
-@njit
-def make_scratch(layer):
-    """Fresh buffers, zero where zero matters."""
-    dtype, width = layer.rows.values.dtype, layer.rows.width
-    size = TILE * GROUP
+def make_scratch(layer: Layer) -> Scratch:
+    """Fresh buffers, all zero. Kernels leave `grad_*` and `gathered` zero, as they found them."""
+    width, tile = layer.rows.width, min(TILE, layer.blocks.heads * layer.blocks.per_head)
+    dtype, rows = layer.rows.values.dtype, tile * GROUP * layer.scale.padded
+    codes, local = tile * GROUP * layer.scale.bottleneck, tile * 8 * width
+    sizes = (rows, rows, rows, rows, codes, codes, local, local, 8 * TILE)
     return Scratch(
-        np.zeros(size * layer.scale.padded, dtype),
-        np.zeros(size * layer.shift.padded, dtype),
-        np.zeros(size * layer.scale.bottleneck, dtype),
-        np.zeros(size * layer.shift.bottleneck, dtype),
-        np.zeros(TILE * 8 * (width + 1), dtype),
-        np.zeros(8, dtype),
-        np.full(width, -1, np.int64),
-        np.empty((GROUP, width + 1), np.int32),
+        *(np.zeros(size, dtype) for size in sizes),
+        np.zeros(width, np.int64),
+        np.zeros((GROUP, width + 1), np.int32),
         np.zeros(GROUP, np.int64),
     )
 
@@ -160,6 +160,13 @@ def find_columns(group, rows, source, ptr, stamp, seen, counts):
                     count += stamp[f] != v
                     stamp[f] = v
         counts[i] = count
+
+
+@njit
+def place(heads, per_head, out, block, e):
+    """Where a block's part of edge e's message begins, and how many of its eight lanes are real."""
+    head, lane = block // per_head, 8 * (block % per_head)
+    return (e * heads + head) * out + lane, min(8, out - lane)
 
 
 @njit

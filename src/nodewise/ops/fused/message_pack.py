@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,19 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.fused.layer import Blocks, Drop, Generator, Layer, Rows
+from nodewise.ops.fused.layer import (
+    Blocks,
+    Drop,
+    Generator,
+    Layer,
+    Rows,
+    Scratch,
+    make_scratch,
+)
 from nodewise.ops.fused.messages import forward as forward_kernel
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.messages_backward import backward as backward_kernel
-from nodewise.ops.fused.threads import chunks_for, run
+from nodewise.ops.fused.threads import chunks_for, run, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
 
@@ -81,13 +90,29 @@ def _work(inputs: MessageInputs) -> int:
     return 2 * inputs.scale_code.numel() * inputs.weight.size(2)
 
 
+_kept = local()
+
+
+def _scratch(layer: Layer, threads: int) -> list[Scratch]:
+    """Buffers for each thread, kept for the next layer of the same shape."""
+    blocks, scale = layer.blocks, layer.scale
+    sizes = (layer.rows.width, scale.bottleneck, blocks.heads * blocks.per_head)
+    key = (layer.rows.values.dtype, *sizes, threads)
+    kept: dict[tuple[Any, ...], list[Scratch]] = _kept.__dict__.setdefault("scratch", {})
+    if key not in kept:
+        kept[key] = [make_scratch(layer) for _ in range(threads)]
+    return kept[key]
+
+
 def forward(inputs: MessageInputs) -> tuple[Tensor, Tensor, Tensor]:
     """Messages (E, H, out) and the sums of (a_v - 1)^2 and b_v^2."""
     heads, out, _ = inputs.weight.shape
+    layer, work = _layer(inputs), _work(inputs)
     z = inputs.weight.new_empty(inputs.source.numel(), heads, out)
     squares = torch.zeros(chunks_for(inputs.ptr.numel() - 1), 2, dtype=torch.float64)
     chunks = squares.size(0)
-    run(forward_kernel, chunks, _work(inputs), _layer(inputs), _flat(z), squares.numpy())
+    own = _scratch(layer, threads_for(chunks, work))
+    run(forward_kernel, chunks, work, layer, _flat(z), squares.numpy(), own=own)
     a, b = squares.sum(0).to(z.dtype)
     return z, a.clone(), b.clone()
 
@@ -96,16 +121,21 @@ def backward(
     inputs: MessageInputs, grad_z: Tensor, grad_a: Tensor, grad_b: Tensor, *, for_values: bool
 ) -> MessageGrads:
     """Gradients of every input."""
-    layer, zeros = _layer(inputs), inputs.weight.new_zeros
-    weight_size, expand_size = layer.blocks.weight.size, layer.scale.expand.size
-    values_size = inputs.values.numel() if for_values else 0
-    numbers = weight_size + 2 * expand_size + values_size
-    chunks = chunks_for(inputs.ptr.numel() - 1, numbers * inputs.weight.element_size())
-    weight, codes = zeros(chunks, weight_size), zeros(2, layer.scale.code.size)
-    expands, values = zeros(2, chunks, expand_size), zeros(chunks, values_size)
+    layer, work, dtype = _layer(inputs), 3 * _work(inputs), inputs.weight.dtype
+    sizes = {
+        "weight": layer.blocks.weight.size,
+        "expands": 2 * layer.scale.expand.size,
+        "values": inputs.values.numel() if for_values else 0,
+    }
+    chunks = chunks_for(inputs.ptr.numel() - 1, sum(sizes.values()) * dtype.itemsize)
+    weight = workspace("weight", dtype, chunks, sizes["weight"])
+    codes = workspace("codes", dtype, 2, layer.scale.code.size)
+    expands = workspace("expands", dtype, 2, chunks, sizes["expands"] // 2)
+    values = workspace("values", dtype, chunks, sizes["values"])
     given = (_flat(grad_z), torch.stack([grad_a, grad_b]).numpy())
-    filled = (part.numpy() for part in (weight, codes, expands, values))
-    run(backward_kernel, chunks, 3 * _work(inputs), layer, Grads(*given, *filled))
+    filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
+    own = _scratch(layer, threads_for(chunks, work))
+    run(backward_kernel, chunks, work, layer, Grads(*given, *filled), own=own)
     size, width = inputs.scale_code.size(2), inputs.weight.size(2)
     code = codes.view(2, *inputs.scale_code.shape[:2], -1)[..., :size]
     expand = expands.sum(1).view(2, layer.blocks.heads, -1, layer.scale.padded)

@@ -16,13 +16,12 @@ from numba import njit
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP
 from nodewise.ops.fused.layer import (
-    TILE,
     WORD,
     find_columns,
     generate_tile,
-    make_scratch,
     mask,
     mix,
+    place,
     row_bounds,
     tile_size,
 )
@@ -30,12 +29,11 @@ from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store
 
 
 @njit
-def form(weight, per_head, padded, drop, first, tile, v, scale, shift, seen, count, local):
+def form(weight, per_head, width, padded, drop, first, tile, v, scale, shift, seen, count, local):
     """A tile of W_v (Eq. 4), W * a + b in the columns in use, DropConnect on top.
 
     `local` is laid out (width, tile, 8), `seen` has `count` columns in use.
     """
-    width = local.size // (8 * TILE) - 1
     i, node_key = v % GROUP, mix((v * NODE_STRIDE + drop.seed) & WORD)
     for t in range(tile):
         block = first + t
@@ -94,32 +92,24 @@ def _project_four(local, rows, u):
 
 
 @njit
-def _write(messages, heads, per_head, out, block, e, lanes, spare):
-    """Put eight lanes at their place in edge e's message, or as many of them as are real."""
-    head, lane = block // per_head, 8 * (block % per_head)
-    at, width = (e * heads + head) * out + lane, min(8, out - lane)
-    if width == 8:
-        store(messages, at, lanes)
-    else:
-        store(spare, 0, lanes)
-        for o in range(width):
-            messages[at + o] = spare[o]
-
-
-@njit
 def _send(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
     """Messages from all sources to one target, the edges from `begin` on, for a tile of blocks."""
     for i in range(source.size):
-        e = begin + i
         if tile == 1:
-            lanes = _project_one(local, rows, source[i])
-            _write(messages, heads, per_head, out, first, e, lanes, spare)
+            store(spare, 0, _project_one(local, rows, source[i]))
         else:
             a, b, c, d = _project_four(local, rows, source[i])
-            _write(messages, heads, per_head, out, first, e, a, spare)
-            _write(messages, heads, per_head, out, first + 1, e, b, spare)
-            _write(messages, heads, per_head, out, first + 2, e, c, spare)
-            _write(messages, heads, per_head, out, first + 3, e, d, spare)
+            store(spare, 0, a)
+            store(spare, 8, b)
+            store(spare, 16, c)
+            store(spare, 24, d)
+        for t in range(tile):
+            at, width = place(heads, per_head, out, first + t, begin + i)
+            if width == 8:
+                store(messages, at, load(spare, 8 * t))
+            else:
+                for o in range(width):
+                    messages[at + o] = spare[8 * t + o]
 
 
 @njit
@@ -137,18 +127,28 @@ def _forward_group(layer, group, own, messages, squares):
         for v in range(group * GROUP, min((group + 1) * GROUP, targets)):
             seen, count = own.seen[v % GROUP], own.counts[v % GROUP]
             local = (own.scale, own.shift, seen, count, own.local)
-            form(blocks.weight, per_head, layer.scale.padded, layer.drop, first, tile, v, *local)
+            form(
+                blocks.weight,
+                per_head,
+                rows.width,
+                layer.scale.padded,
+                layer.drop,
+                first,
+                tile,
+                v,
+                *local,
+            )
             sources = source[ptr[v] : ptr[v + 1]]
-            place = (heads, per_head, blocks.out, first, tile, ptr[v], sources)
-            _send(rows, *place, own.local, messages, own.spare)
+            where = (heads, per_head, blocks.out, first, tile, ptr[v], sources)
+            _send(rows, *where, own.local, messages, own.spare)
         first += tile
 
 
 @njit(nogil=True, cache=True)
-def forward(first, last, layer, messages, squares):
+def forward(first, last, own, layer, messages, squares):
     """Fill `messages` (E, heads, out) and `squares` (chunks, 2): sums of (a - 1)^2 and of b^2."""
     chunks, groups = squares.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP
-    own = make_scratch(layer)
+    own.stamp[:] = -1
     for chunk in range(first, last):
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
             _forward_group(layer, group, own, messages, squares[chunk])

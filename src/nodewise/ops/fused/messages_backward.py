@@ -15,14 +15,13 @@ from numba import njit
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP, add_grad_expand, grad_code, through_activation
 from nodewise.ops.fused.layer import (
-    TILE,
     WORD,
     Floats,
     find_columns,
     generate_tile,
-    make_scratch,
     mask,
     mix,
+    place,
     row_bounds,
     tile_size,
 )
@@ -45,26 +44,18 @@ class Grads(NamedTuple):
     values: Floats
 
 
-class _Buffers(NamedTuple):
-    """Gradients of the rows in a `Scratch`, and a tile of W_v beside its gradient."""
-
-    scale: Floats
-    shift: Floats
-    formed: Floats
-
-
 @njit
-def _read(messages, heads, per_head, out, block, e, spare):
-    """Eight lanes of edge e's gradient; beyond the real ones `spare` is zero."""
-    head, lane = block // per_head, 8 * (block % per_head)
-    at, width = (e * heads + head) * out + lane, min(8, out - lane)
-    if width == 8:
-        return load(messages, at)
-    for o in range(width):
-        spare[o] = messages[at + o]
-    for o in range(width, 8):
-        spare[o] = 0
-    return load(spare, 0)
+def _read(messages, heads, per_head, out, first, tile, e, spare):
+    """Put a tile's part of edge e's gradient into `spare`, eight lanes a block, zero beyond."""
+    for t in range(tile):
+        at, width = place(heads, per_head, out, first + t, e)
+        if width == 8:
+            store(spare, 8 * t, load(messages, at))
+        else:
+            for o in range(width):
+                spare[8 * t + o] = messages[at + o]
+            for o in range(width, 8):
+                spare[8 * t + o] = 0
 
 
 @njit
@@ -94,22 +85,19 @@ def _outer_four(local, rows, u, a, b, c, d):
 def _gather(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
     """T_v from all sources of one target, the edges from `begin` on, for a tile of blocks."""
     for i in range(source.size):
-        e = begin + i
+        _read(messages, heads, per_head, out, first, tile, begin + i, spare)
         if tile == 1:
-            g = _read(messages, heads, per_head, out, first, e, spare)
-            _outer_one(local, rows, source[i], g)
+            _outer_one(local, rows, source[i], load(spare, 0))
         else:
-            a = _read(messages, heads, per_head, out, first, e, spare)
-            b = _read(messages, heads, per_head, out, first + 1, e, spare)
-            c = _read(messages, heads, per_head, out, first + 2, e, spare)
-            d = _read(messages, heads, per_head, out, first + 3, e, spare)
-            _outer_four(local, rows, source[i], a, b, c, d)
+            g = (load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24))
+            _outer_four(local, rows, source[i], *g)
 
 
 @njit
 def _spend(
     weight,
     per_head,
+    width,
     padded,
     drop,
     first,
@@ -125,7 +113,6 @@ def _spend(
 ):
     """From T_v to the gradients of W, a_v and b_v; clears T_v."""
     i, node_key = v % GROUP, mix((v * NODE_STRIDE + drop.seed) & WORD)
-    width = local.size // (8 * TILE) - 1
     zero = full(local.dtype.type(0))
     for t in range(tile):
         block = first + t
@@ -152,8 +139,9 @@ def _pull(
     """d/d h_u += W_v^T g_uv for a tile of blocks and all sources of one target."""
     for i in range(source.size):
         start, end, base = row_bounds(rows, source[i])
+        _read(messages, heads, per_head, out, first, tile, begin + i, spare)
         for t in range(tile):
-            g = _read(messages, heads, per_head, out, first + t, begin + i, spare)
+            g = load(spare, 8 * t)
             for j in range(start, end):
                 at = 8 * (get(rows.col, j - base) * tile + t)
                 grad_values[j] += total(mul(g, load(formed, at)))
@@ -197,7 +185,7 @@ def _backward_generator(
 
 
 @njit
-def _backward_group(layer, group, own, more, grads, chunk):
+def _backward_group(layer, group, own, grads, chunk):
     """All gradients that four targets have a part in."""
     rows, blocks, source, ptr = layer.rows, layer.blocks, layer.source, layer.ptr
     heads, per_head, targets = blocks.heads, blocks.per_head, ptr.size - 1
@@ -210,29 +198,29 @@ def _backward_group(layer, group, own, more, grads, chunk):
         generate_tile(layer.shift, *at, own.shift_code, own.shift)
         for v in range(group * GROUP, min((group + 1) * GROUP, targets)):
             columns = (own.seen[v % GROUP], own.counts[v % GROUP])
-            which = (blocks.weight, per_head, layer.scale.padded, layer.drop, first, tile, v)
+            sizes = (per_head, rows.width, layer.scale.padded)
+            which = (blocks.weight, *sizes, layer.drop, first, tile, v)
             sources = source[ptr[v] : ptr[v + 1]]
-            place = (rows, heads, per_head, blocks.out, first, tile, ptr[v], sources)
+            where = (rows, heads, per_head, blocks.out, first, tile, ptr[v], sources)
             if grads.values.size > 0:
-                form(*which, own.scale, own.shift, *columns, more.formed)
+                form(*which, own.scale, own.shift, *columns, own.local)
                 values = grads.values[chunk]
-                _pull(*place, more.formed, grads.messages, own.spare, values)
-            _gather(*place, own.local, grads.messages, own.spare)
-            to = (more.scale, more.shift, grads.weight[chunk])
-            _spend(*which, own.scale, *columns, own.local, *to)
-        scale = (own.scale_code, own.scale, more.scale, grads.squares[0], grads.codes[0])
-        shift = (own.shift_code, own.shift, more.shift, grads.squares[1], grads.codes[1])
+                _pull(*where, own.local, grads.messages, own.spare, values)
+            _gather(*where, own.gathered, grads.messages, own.spare)
+            to = (own.grad_scale, own.grad_shift, grads.weight[chunk])
+            _spend(*which, own.scale, *columns, own.gathered, *to)
+        scale = (own.scale_code, own.scale, own.grad_scale, grads.squares[0], grads.codes[0])
+        shift = (own.shift_code, own.shift, own.grad_shift, grads.squares[1], grads.codes[1])
         _backward_generator(layer.scale, *at, *scale, grads.expands[0, chunk])
         _backward_generator(layer.shift, *at, *shift, grads.expands[1, chunk])
         first += tile
 
 
 @njit(nogil=True, cache=True)
-def backward(first, last, layer, grads):
+def backward(first, last, own, layer, grads):
     """Fill `grads` for a range of chunks of the targets."""
     chunks, groups = grads.weight.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP
-    own = make_scratch(layer)
-    more = _Buffers(np.zeros_like(own.scale), np.zeros_like(own.shift), np.zeros_like(own.local))
+    own.stamp[:] = -1
     for chunk in range(first, last):
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
-            _backward_group(layer, group, own, more, grads, chunk)
+            _backward_group(layer, group, own, grads, chunk)

@@ -34,7 +34,7 @@ def _add_lanes(x, index, weight, begin, end, width, o, out, at):
 
 
 @njit(nogil=True, cache=True)
-def weighted(first, last, chunks, x, index, weight, ptr, width, out):
+def weighted(first, last, part, chunks, x, index, weight, ptr, width, out):
     """out[v] = sum over e of v's run of weight[e] * x[index[e]]; an empty `weight` is all ones.
 
     `x` (rows, width) and `out` (runs, width) are flat.
@@ -53,7 +53,7 @@ def weighted(first, last, chunks, x, index, weight, ptr, width, out):
 
 
 @njit(nogil=True, cache=True)
-def dots(first, last, chunks, x, g, index, ptr, width, out):
+def dots(first, last, part, chunks, x, g, index, ptr, width, out):
     """out[e] = x[index[e]] . g[v] for every edge e of v's run: the gradient of an edge's weight."""
     runs = ptr.size - 1
     for v in range(first * runs // chunks, last * runs // chunks):

@@ -1,23 +1,86 @@
 """Run a compiled kernel over chunks of work on as many threads as torch uses.
 
-Kernels release the interpreter's lock, so plain Python threads serve. Numba's own parallel loops
+Kernels release the interpreter's lock, so any thread may call them; Numba's own parallel loops
 would cost three times the compilation, and kill a forked data-loading worker that enters one.
+
+Where torch's threads are those of GNU OpenMP, kernels run on the same threads: after every parallel
+operation of torch they stay awake for some milliseconds, waiting for more to do, and any other
+thread would have to fight them for the cores. Elsewhere a pool of Python threads serves.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
+from math import prod
+from threading import Timer, local
 
 import torch
+from torch import Tensor
 
 # A sleeping thread takes about 0.1 ms to wake, the time of so many multiply-adds.
 WORTH_A_THREAD = 2_000_000
 _pools: dict[int, ThreadPoolExecutor] = {}
 # A forked child inherits the pools but not their threads.
 os.register_at_fork(after_in_child=_pools.clear)
+_BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_NOTICE = "nodewise: compiling CPU kernels for this machine, once; takes about 20 seconds"
+_compiled: set[Callable[..., None]] = set()
+
+
+def _gnu_openmp() -> ctypes.CDLL | None:
+    """The library that torch has loaded under this name, if it is there and has what we call."""
+    try:
+        library = ctypes.CDLL("libgomp.so.1")
+        library.GOMP_parallel.argtypes = [_BODY, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+        library.GOMP_parallel.restype = None
+        return library if library.omp_get_thread_num and library.omp_get_num_threads else None
+    except (OSError, AttributeError):
+        return None
+
+
+_openmp = _gnu_openmp()
+
+
+@cache
+def _say_once() -> None:
+    print(_NOTICE, file=sys.stderr)
+
+
+def _compile(kernel: Callable[..., None], *args: object) -> None:
+    """Have Numba load or compile a kernel by asking for nothing; say so if it takes long."""
+    notice = Timer(1.0, _say_once)
+    notice.start()
+    try:
+        kernel(0, 0, *args)
+    finally:
+        notice.cancel()
+    _compiled.add(kernel)
+
+
+def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
+    """Call job(0) to job(parts - 1), each on a thread of its own."""
+    if _openmp is None:
+        if parts not in _pools:
+            _pools[parts] = ThreadPoolExecutor(parts - 1, thread_name_prefix="nodewise")
+        others = [_pools[parts].submit(job, part) for part in range(1, parts)]
+        job(0)
+        for other in others:
+            other.result()
+        return
+    openmp = _openmp
+
+    def body(_: object) -> None:
+        # OpenMP may give fewer threads than asked for.
+        for part in range(openmp.omp_get_thread_num(), parts, openmp.omp_get_num_threads()):
+            job(part)
+
+    openmp.GOMP_parallel(_BODY(body), None, parts, 0)
 
 
 def chunks_for(work: int, bytes_each: int = 0) -> int:
@@ -32,21 +95,51 @@ def chunks_for(work: int, bytes_each: int = 0) -> int:
     return max(1, min(at_most, work // 16))
 
 
-def run(kernel: Callable[..., None], chunks: int, work: int, *args: object) -> None:
-    """Call `kernel(first, last, *args)` for ranges of chunks, one range a thread.
+def threads_for(chunks: int, work: int) -> int:
+    """How many threads to use: no more than chunks, and one for work not worth waking another."""
+    return min(torch.get_num_threads(), chunks) if work > WORTH_A_THREAD else 1
+
+
+def run(
+    kernel: Callable[..., None],
+    chunks: int,
+    work: int,
+    *args: object,
+    own: Sequence[object] | None = None,
+) -> None:
+    """Call `kernel(first, last, part, *args)` for ranges of chunks, one range a thread.
 
     Args:
         kernel: A compiled function that releases the interpreter's lock.
         chunks: Into how many chunks the work is cut.
-        work: How many multiply-adds it takes, roughly; little work is not worth waking a thread.
+        work: How many multiply-adds it takes, roughly.
         *args: Further arguments of the kernel.
+        own: What each thread needs for itself, given to the kernel in place of `part`.
     """
-    threads = min(torch.get_num_threads(), chunks) if work > WORTH_A_THREAD else 1
+    threads = threads_for(chunks, work)
+    parts = range(threads) if own is None else own
+    if kernel not in _compiled:
+        _compile(kernel, parts[0], *args)
     bounds = [part * chunks // threads for part in range(threads + 1)]
     ranges = list(pairwise(bounds))
-    if threads > 1 and threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads - 1, thread_name_prefix="nodewise")
-    others = [_pools[threads].submit(kernel, *ends, *args) for ends in ranges[1:]]
-    kernel(*ranges[0], *args)
-    for other in others:
-        other.result()
+    if threads == 1:
+        kernel(*ranges[0], parts[0], *args)
+    else:
+        _on_all_threads(lambda part: kernel(*ranges[part], parts[part], *args), threads)
+
+
+class _Workspace(local):
+    """Memory that one thread keeps from call to call: fresh pages cost more than what is done."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, torch.dtype], Tensor] = {}
+
+    def __call__(self, name: str, dtype: torch.dtype, *shape: int) -> Tensor:
+        """A tensor of that shape, with whatever was left in it, valid until the next call."""
+        size, kept = prod(shape), self.kept.get((name, dtype))
+        if kept is None or kept.numel() < size:
+            kept = self.kept[name, dtype] = torch.empty(size, dtype=dtype)
+        return kept[:size].view(shape)
+
+
+workspace = _Workspace()

@@ -1,0 +1,50 @@
+"""How much memory a job takes at its worst, told by the kernel for a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> float | None:
+    """What a job's second call adds to its process's memory at the highest, in MB.
+
+    Args:
+        make: A module-level function that builds the job; called in a fresh process.
+        *args: Its arguments.
+
+    Returns:
+        The high-water mark, reset after the first call, less what was resident then; None where the
+        system does not tell.
+    """
+    if not _RESET.exists():
+        return None
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=_measure, args=(theirs, make, args))
+    child.start()
+    theirs.close()
+    try:
+        return float(ours.recv())
+    except EOFError:
+        return None
+    finally:
+        child.join()
+
+
+def _measure(pipe: Any, make: Callable[..., Callable[[], object]], args: tuple[Any, ...]) -> None:
+    job = make(*args)
+    job()
+    before = _kilobytes("VmRSS")
+    _RESET.write_text("5")  # resets the high-water mark, see proc(5)
+    job()
+    pipe.send((_kilobytes("VmHWM") - before) / 1024)
+
+
+def _kilobytes(field: str) -> int:
+    lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
+    return int(lines[field].split()[0])

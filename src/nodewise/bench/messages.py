@@ -1,0 +1,171 @@
+"""`nodewise bench messages`: layer 1's localized messages, ours against the form one writes first.
+
+Timed on both sides, on the same inputs: generators, messages, penalty sums, forward and backward,
+gradients of all weights and of the features, warm, full graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+from torch.nn.functional import leaky_relu
+
+from nodewise.bench.memory import extra_peak_mb
+from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
+from nodewise.data.datasets import load_dataset
+from nodewise.nn.block import Block, BlockRule, build_block
+from nodewise.ops.dispatch import SLOPE, messages, project, sum_neighbours, use_kernel
+from nodewise.ops.rows import SparseRows
+
+BOTTLENECK = OUT = 8
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One layer on one graph: features both ways, edges, and weights for some heads."""
+
+    rows: SparseRows
+    x: Tensor
+    block: Block
+    weights: dict[str, Tensor]
+    heads: int
+
+    @classmethod
+    def of(cls, dataset: str, heads: int, root: str | None = None) -> Problem:
+        """Load a data set, rows summing to one, and draw weights."""
+        data = load_dataset(dataset, root)
+        x = data.x / data.x.sum(1, keepdim=True).clamp(min=1e-12)
+        nodes, width = x.shape
+        block = build_block(
+            data.edge_index, None, nodes, nodes, BlockRule("set", "mean"), torch.float32
+        )
+        make = torch.Generator().manual_seed(0)
+        shapes = {
+            "weight": (heads, OUT, width),
+            "reduce": (2, heads, BOTTLENECK, width),
+            "scale_expand": (heads, width, BOTTLENECK),
+            "shift_expand": (heads, width, BOTTLENECK),
+        }
+        weights = {
+            name: (0.3 * torch.randn(shape, generator=make)).requires_grad_()
+            for name, shape in shapes.items()
+        }
+        rows = SparseRows.from_csr(x.to_sparse_csr())
+        return cls(rows, x, block, weights, heads)
+
+    def leaves(self, values: Tensor | None) -> list[Tensor]:
+        """What gradients are taken of."""
+        return [*self.weights.values(), *([] if values is None else [values])]
+
+
+def _codes(problem: Problem, x: Any) -> tuple[Tensor, Tensor]:
+    reduced = project(x, problem.weights["reduce"].flatten(0, 2))
+    codes = sum_neighbours(reduced, problem.block.coefficient, problem.block.hood)
+    scale, shift = codes.view(-1, 2, problem.heads, BOTTLENECK).unbind(1)
+    return scale, shift
+
+
+def localized(problem: Problem, kernel: str, *, features: bool, backward: bool = True) -> None:
+    """One pass of ours, on sparse rows."""
+    values = problem.rows.values.detach().requires_grad_(features)
+    x, weights = problem.rows.with_values(values), problem.weights
+    with use_kernel(kernel):
+        scale, shift = _codes(problem, x)
+        pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
+        z, a, b = messages(x, weights["weight"], *pairs, problem.block.hood)
+        if backward:
+            leaves = problem.leaves(values if features else None)
+            torch.autograd.grad([z, a, b], leaves, [torch.ones_like(z), a.detach(), b.detach()])
+
+
+def dense(problem: Problem, *, features: bool) -> None:
+    """One pass of the per-edge form: `(x[src] * a[dst]) @ W + (x[src] * b[dst]).sum(-1)`."""
+    x, weights = problem.x.detach().requires_grad_(features), problem.weights
+    hood = problem.block.hood
+    weight = problem.block.coefficient
+    assert weight is not None
+    reduced = (x @ weights["reduce"].flatten(0, 2).t())[hood.source] * weight[:, None]
+    codes = reduced.new_zeros(x.size(0), reduced.size(1)).index_add(0, hood.target, reduced)
+    scale_code, shift_code = codes.view(-1, 2, BOTTLENECK).unbind(1)
+    a = leaky_relu(scale_code @ weights["scale_expand"][0].t(), SLOPE)
+    b = leaky_relu(shift_code @ weights["shift_expand"][0].t(), SLOPE)
+    x_j = x[hood.source]
+    z = (x_j * (a + 1)[hood.target]) @ weights["weight"][0].t()
+    z = z + (x_j * b[hood.target]).sum(-1, keepdim=True)
+    sums = [a.square().sum(), b.square().sum()]
+    leaves = problem.leaves(x if features else None)
+    torch.autograd.grad([z, *sums], leaves, [torch.ones_like(z), *(s.detach() for s in sums)])
+
+
+def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:
+    return partial(localized, Problem.of(dataset, 1, root), "fused", features=True)
+
+
+def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[float, float]:
+    """The time forward and backward need at the machine's peak, if only the work must be done.
+
+    Multiply-adds: one product of bottleneck size for every generated number (backward: three), W_v
+    where its columns occur (backward: four), eight for every value a neighbour brings. Memory: the
+    neighbours' values and columns, and the messages.
+    """
+    hood, rows = problem.block.hood, problem.rows
+    lengths = (rows.crow[1:] - rows.crow[:-1]).long()
+    visits = int(lengths[hood.source].sum())
+    ones = np.ones(hood.num_edges, np.float32)
+    graph = csr_matrix((ones, hood.source.numpy(), hood.ptr.numpy()), shape=(len(lengths),) * 2)
+    entries = (np.ones(rows.col.numel(), np.float32), rows.col.numpy(), rows.crow.numpy())
+    formed = (graph @ csr_matrix(entries, shape=(len(lengths), rows.width))).nnz
+    generated = 2 * len(lengths) * rows.width * BOTTLENECK
+    forward = generated + OUT * (formed + visits)
+    backward = 3 * generated + OUT * (4 * formed + visits)
+    moved = 8 * visits + 4 * OUT * hood.num_edges
+    return max(forward / fma, moved / bandwidth), max(backward / fma, moved / bandwidth)
+
+
+def bench_messages(
+    dataset: str, root: str | None = None, repeats: int = 7, progress: Callable[[str], None] = print
+) -> dict[str, Any]:
+    """Measure, and return the figures under the keys of the command."""
+    problem, eight = Problem.of(dataset, 1, root), Problem.of(dataset, 8, root)
+    progress("fused, factored and dense, gradients of weights and features")
+    jobs = {
+        "fused": partial(localized, problem, "fused", features=True),
+        "factored": partial(localized, problem, "factored", features=True),
+        "dense": partial(dense, problem, features=True),
+    }
+    full = side_by_side(jobs, repeats)
+    progress("gradients of weights only, one head and eight")
+    jobs = {
+        "fused": partial(localized, problem, "fused", features=False),
+        "dense": partial(dense, problem, features=False),
+        "forward": partial(localized, problem, "fused", features=False, backward=False),
+        "eight": partial(localized, eight, "fused", features=False),
+    }
+    part = side_by_side(jobs, repeats)
+    progress("the machine's own peaks, and memory in a process of its own")
+    fma, bandwidth = multiply_adds_per_second(), bytes_per_second()
+    least_forward, least_backward = _least_seconds(problem, fma, bandwidth)
+    return {
+        "dataset": dataset,
+        "threads": torch.get_num_threads(),
+        "fused_s": full["fused"],
+        "factored_s": full["factored"],
+        "dense_s": full["dense"],
+        "speedup_vs_dense": full["dense"] / full["fused"],
+        "speedup_vs_dense_weights_only": part["dense"] / part["fused"],
+        "weights_only_fused_s": part["fused"],
+        "heads8_s": part["eight"],
+        "heads8_speedup": 8 * part["fused"] / part["eight"],
+        "share_of_peak_forward": least_forward / part["forward"],
+        "share_of_peak_backward": least_backward / (part["fused"] - part["forward"]),
+        "peak_gfma_per_s": fma / 1e9,
+        "peak_gb_per_s": bandwidth / 1e9,
+        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
+    }
