@@ -1,4 +1,4 @@
-"""Does the toy graph keep its promise? Global models must stay at or below 65 % on it.
+"""Does the toy graph keep its promise? Global models stay at or below 65 %, LGCN reaches 80 %.
 
 Each seed draws the split and the initialization; the graph is the default one. The training is
 the demo's: rows of `x` sum to one, dropout 0.4, Adam 0.01, 400 epochs, the test accuracy of the
@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from nodewise import toy_graph
+from nodewise import LGCN, toy_graph
 from nodewise.cli._plain_training import PlainGCN, best_test_accuracy, toy_split
 
 
@@ -44,9 +44,15 @@ def gcn(hidden_channels: int) -> Callable[[Data], nn.Module]:
     return lambda data: PlainGCN(data.num_features, hidden_channels, len(data.class_names))
 
 
+def lgcn(data: Data) -> nn.Module:
+    """LGCN of width 8, with the dropout of the others."""
+    return LGCN(data.num_features, hidden_channels=8, out_channels=len(data.class_names))
+
+
 MODELS = {
     "GCN-8": Promise(gcn(8), at_most=0.65),
     "GCN-64": Promise(gcn(64), at_most=0.65),
+    "LGCN": Promise(lgcn, at_least=0.80),
 }
 
 

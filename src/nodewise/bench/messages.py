@@ -21,10 +21,17 @@ from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
 from nodewise.data.datasets import load_dataset
 from nodewise.nn.block import Block, BlockRule, build_block
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import SLOPE, messages, project, sum_neighbours, use_kernel
+from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
 
 BOTTLENECK = OUT = 8
+
+
+def unit_rows(x: Tensor) -> Tensor:
+    """Rows that sum to one; rows without features stay zero."""
+    return x / x.sum(1, keepdim=True).clamp(min=1e-12)
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Problem:
     def of(cls, dataset: str, heads: int, root: str | None = None) -> Problem:
         """Load a data set, rows summing to one, and draw weights."""
         data = load_dataset(dataset, root)
-        x = data.x / data.x.sum(1, keepdim=True).clamp(min=1e-12)
+        x = unit_rows(data.x)
         nodes, width = x.shape
         block = build_block(
             data.edge_index, None, nodes, nodes, BlockRule("set", "mean"), torch.float32
@@ -57,8 +64,7 @@ class Problem:
             name: (0.3 * torch.randn(shape, generator=make)).requires_grad_()
             for name, shape in shapes.items()
         }
-        rows = SparseRows.from_csr(x.to_sparse_csr())
-        return cls(rows, x, block, weights, heads)
+        return cls(SparseRows.from_dense(x), x, block, weights, heads)
 
     def leaves(self, values: Tensor | None) -> list[Tensor]:
         """What gradients are taken of."""
@@ -129,6 +135,30 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
     return max(forward / fma, moved / bandwidth), max(backward / fma, moved / bandwidth)
 
 
+def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
+    """A node-level-only layer, its base layer, and its generators alone, forward and backward."""
+    sizes = (problem.rows.width, OUT)
+    conv = LocalizedConv(*sizes, "mean", edge_level=False, bottleneck=BOTTLENECK)
+    base = LocalizedConv(*sizes, "mean", edge_level=False, node_level=False)
+    nodes = len(problem.x)
+    nobody = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes)
+
+    def layer(conv: LocalizedConv) -> None:
+        out, made = conv(problem.rows, problem.block, return_modulations=True)
+        squares = [part for one in made for part in (one.scale_squares, one.shift_squares)]
+        torch.autograd.grad(out.sum() + sum(squares), list(conv.parameters()))
+
+    def generators() -> None:
+        scale, shift = _codes(problem, problem.rows)
+        weights = problem.weights
+        pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
+        _, a, b = messages(problem.rows, weights["weight"], *pairs, nobody)
+        leaves = [weight for name, weight in weights.items() if name != "weight"]
+        torch.autograd.grad(a + b, leaves)
+
+    return {"node": partial(layer, conv), "base": partial(layer, base), "generators": generators}
+
+
 def bench_messages(
     dataset: str, root: str | None = None, repeats: int = 7, progress: Callable[[str], None] = print
 ) -> dict[str, Any]:
@@ -149,6 +179,8 @@ def bench_messages(
         "eight": partial(localized, eight, "fused", features=False),
     }
     part = side_by_side(jobs, repeats)
+    progress("the node-level-only layer against its base layer")
+    layer = side_by_side(_layer_jobs(problem), max(repeats, 15))
     progress("the machine's own peaks, and memory in a process of its own")
     fma, bandwidth = multiply_adds_per_second(), bytes_per_second()
     least_forward, least_backward = _least_seconds(problem, fma, bandwidth)
@@ -167,5 +199,9 @@ def bench_messages(
         "share_of_peak_backward": least_backward / (part["fused"] - part["forward"]),
         "peak_gfma_per_s": fma / 1e9,
         "peak_gb_per_s": bandwidth / 1e9,
+        "base_layer_s": layer["base"],
+        "node_layer_s": layer["node"],
+        "node_layer_ratio": layer["node"] / layer["base"],
+        "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
         "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
     }

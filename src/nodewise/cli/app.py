@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nodewise._version import __version__
-from nodewise.cli import datasets, demo
+from nodewise.cli import bench, datasets, demo
 from nodewise.errors import NodewiseError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(datasets.datasets)
+app.add_typer(bench.app, name="bench")
 
 
 def _print_version(asked: bool) -> None:

@@ -6,7 +6,7 @@ messages become one.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +17,12 @@ from torch_geometric.nn.resolver import aggregation_resolver
 from nodewise.nn.attention import Attention, softmax
 from nodewise.nn.block import Block, BlockRule
 from nodewise.nn.inits import glorot
-from nodewise.ops.dispatch import gather_sources, gather_targets, project, sum_edges
+from nodewise.ops.dispatch import (
+    gather_sources,
+    gather_targets,
+    project,
+    sum_edges,
+)
 from nodewise.ops.rows import Features
 
 
@@ -44,9 +49,16 @@ class Incoming(NamedTuple):
 
 
 class Aggregator(Module):
-    """Turns the messages of C_v into one, shape (targets, H, out)."""
+    """Turns the messages of C_v into one, shape (targets, H, out).
+
+    Attributes:
+        rule: What C_v is and how its members weigh.
+        is_fixed_sum: Whether it is the sum under the block's coefficients and nothing else. A
+            weight that is the same for all of C_v can then act after the sum.
+    """
 
     rule: BlockRule
+    is_fixed_sum: ClassVar[bool] = False
 
     def forward(self, incoming: Incoming) -> Tensor:
         """Aggregate."""
@@ -62,6 +74,8 @@ class WeightedSum(Aggregator):
     Args:
         rule: What C_v is and how its members weigh.
     """
+
+    is_fixed_sum = True
 
     def __init__(self, rule: BlockRule) -> None:
         super().__init__()
@@ -86,6 +100,8 @@ class GinSum(WeightedSum):
         train_eps: Whether eps is learned.
         rule: What C_v is; its loops are the node itself.
     """
+
+    is_fixed_sum = False
 
     def __init__(
         self, eps: float = 0.0, train_eps: bool = False, rule: BlockRule | None = None

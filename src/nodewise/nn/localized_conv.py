@@ -35,7 +35,14 @@ from nodewise.nn.modulation import (
     Modulations,
     NodeModulator,
 )
-from nodewise.ops.dispatch import gather_sources, gather_targets, messages, modulate_edges, project
+from nodewise.ops.dispatch import (
+    gather_sources,
+    gather_targets,
+    messages,
+    modulate_edges,
+    project,
+    sum_neighbours,
+)
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.rows import Features, SparseRows, as_features
 
@@ -174,6 +181,10 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
             sources = _num_rows(x)
             targets = sources if x_target is None else _num_rows(x_target)
             block = self.block(block, (sources, targets), edge_weight)
+        if self._sums_first(x):
+            out, bias, made = self._node_level(x, block, sums_first=True)
+            out = self._finish(out, bias)
+            return (out, Modulations(made)) if return_modulations else out
         z, bias, made = self._node_level(x, block)
         if self.message_bias is not None:
             z = z + (self.message_bias if bias is None else gather_targets(bias, block.hood))
@@ -188,10 +199,28 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         out = self._finish(self.aggregator(incoming), bias)
         return (out, Modulations(made)) if return_modulations else out
 
+    def _sums_first(self, x: Features) -> bool:
+        """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message.
+
+        Sparse rows are summed first only under the global W: their sums are hardly sparser than
+        all of C_v, and forming them costs what it saves.
+        """
+        touched = self.message_bias is not None or self.message_act is not None
+        dropped = self.training and self.message_dropout > 0
+        return (
+            self.aggregator.is_fixed_sum
+            and self.edge_modulator is None
+            and not (touched or dropped or self.explain)
+            and (self.node_modulator is None or isinstance(x, Tensor))
+        )
+
     def _node_level(
-        self, x: Features, block: Block
+        self, x: Features, block: Block, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
-        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made."""
+        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made.
+
+        With `sums_first`, instead of W_v h_u its weighted sum over C_v, (targets, H, out).
+        """
         node, bias = self.node_modulator, self.bias_modulator
         reduces = [] if node is None else node.reduces
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
@@ -199,12 +228,18 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         made: list[Modulation] = []
         if node is None:
             rows = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
-            z = gather_sources(rows, block.hood)
+            if sums_first:
+                z = sum_neighbours(rows, block.coefficient, block.hood)
+            else:
+                z = gather_sources(rows, block.hood)
         else:
             codes = products[:2] if reduces else [self._whole_context(x, block)] * 2
             drop = DropConnect.draw(self.weight_dropout, self.training)
             scale, shift = (codes[0], node.to_scale.expand), (codes[1], node.to_shift.expand)
-            z, *squares = messages(x, self.weight, scale, shift, block.hood, drop)
+            sums, hood = x, block.hood
+            if sums_first and isinstance(x, Tensor):
+                sums, hood = sum_neighbours(x, block.coefficient, hood), hood.of_themselves()
+            z, *squares = messages(sums, self.weight, scale, shift, hood, drop)
             made.append(node.modulation(*codes, *squares))
         if bias is None:
             return z, None, made

@@ -63,6 +63,11 @@ class Neighbourhood:
         """How many edges there are, self-loops included."""
         return self.source.numel()
 
+    def of_themselves(self) -> Neighbourhood:
+        """Each target with itself alone in its context."""
+        ptr = torch.arange(self.num_targets + 1, device=self.ptr.device)
+        return Neighbourhood(ptr[:-1], ptr[:-1], ptr, ptr[:-1], self.num_targets)
+
     @property
     def degree(self) -> Tensor:
         """|C_v| for each target."""

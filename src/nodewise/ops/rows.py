@@ -53,6 +53,12 @@ class SparseRows:
         crow, col = x.crow_indices().to(torch.int32), x.col_indices().to(torch.int32)
         return cls(crow, col, x.values(), x.size(1))
 
+    @classmethod
+    def from_dense(cls, x: Tensor) -> SparseRows:
+        """Keep what is not zero."""
+        row, col = x.nonzero(as_tuple=True)
+        return cls(offsets(row, len(x)).int(), col.int(), x[row, col], x.size(1))
+
     @property
     def columns(self) -> Columns:
         """The entries column by column, sorted once."""

@@ -1,0 +1,128 @@
+"""`nodewise bench`: what localization costs on this machine, as ratios measured in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nodewise.cli.options import Json, Quiet, Threads
+
+app = typer.Typer(
+    help="Measure what localization costs here: ratios, side by side in one run.",
+    no_args_is_help=True,
+)
+Dataset = Annotated[str, typer.Option("--dataset", help="The data set; see `nodewise datasets`.")]
+Root = Annotated[
+    str | None, typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA).")
+]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Timed calls; medians are shown.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Also draw the curve to this PNG, SVG or PDF file.")
+]
+
+
+@app.command()
+def messages(
+    dataset: Dataset = "cora",
+    root: Root = None,
+    repeats: Repeats = 7,
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Localized messages of layer 1: our kernels against the per-edge form one writes first.
+
+    Timed are generators, messages and penalty sums, forward and backward, on the full graph. The
+    per-edge form takes seconds, and on amazon 8 GB of memory.
+
+    **Examples**
+
+    - `nodewise bench messages`
+    - `nodewise bench messages --dataset chameleon --json`
+    """
+    _set_threads(threads)
+    from nodewise.bench.messages import bench_messages
+
+    _report(bench_messages(dataset, root, repeats, _progress(quiet)), json)
+
+
+@app.command()
+def epoch(
+    dataset: Dataset = "cora",
+    root: Root = None,
+    repeats: Repeats = 25,
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """A training epoch of LGCN-8 against GCN-8: PyG's as people run it, and ours.
+
+    **Examples**
+
+    - `nodewise bench epoch`
+    - `nodewise bench epoch --dataset amazon --json`
+    """
+    _set_threads(threads)
+    from nodewise.bench.epoch import bench_epoch
+
+    _report(bench_epoch(dataset, root, repeats, _progress(quiet)), json)
+
+
+@app.command()
+def scale(
+    largest: Annotated[
+        int, typer.Option("--largest", min=100_000, help="Stop at this many edges.")
+    ] = 10_000_000,
+    plot: Plot = None,
+    repeats: Repeats = 5,
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The cost of an edge from 100 thousand to 10 million edges, degree and width fixed.
+
+    **Examples**
+
+    - `nodewise bench scale --plot scale.png`
+    - `nodewise bench scale --largest 1000000`
+    """
+    _set_threads(threads)
+    from nodewise.bench.scale import EDGES, bench_scale, plot_scale
+
+    sizes = [edges for edges in EDGES if edges <= largest]
+    figures = bench_scale(sizes, repeats, _progress(quiet))
+    if plot is not None:
+        plot_scale(figures, plot)
+    _report(figures, json)
+
+
+def _set_threads(threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def _progress(quiet: bool) -> Callable[[str], None]:
+    return (lambda line: None) if quiet else (lambda line: typer.echo(f"... {line}", err=True))
+
+
+def _report(figures: dict[str, Any], as_json: bool) -> None:
+    """One line a figure; a list of points as a line each."""
+    from json import dumps
+
+    for name, value in figures.items():
+        if isinstance(value, list):
+            for point in value:
+                typer.echo("  ".join(f"{key} {_number(number)}" for key, number in point.items()))
+        else:
+            typer.echo(f"{name:36} {_number(value)}")
+    if as_json:
+        typer.echo(dumps(figures))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

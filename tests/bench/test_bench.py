@@ -1,0 +1,102 @@
+"""The benchmarks measure what they say: same results on both sides, figures that add up."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from nodewise.bench import messages as bench
+from nodewise.bench.memory import extra_peak_mb
+from nodewise.bench.scale import bench_scale, plot_scale
+from nodewise.bench.timing import side_by_side
+from nodewise.cli.app import app
+
+
+def captured_gradients(monkeypatch: pytest.MonkeyPatch, job: partial[None]) -> list[torch.Tensor]:
+    """What `torch.autograd.grad` gave inside a job."""
+    seen: list[torch.Tensor] = []
+    whole = torch.autograd.grad
+
+    def spy(*args, **kwargs):  # type: ignore[no-untyped-def]
+        seen.extend(whole(*args, **kwargs))
+        return seen
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.autograd, "grad", spy)
+        job()
+    return seen
+
+
+def test_both_sides_compute_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = bench.Problem.of("toy", 1)
+    jobs = [
+        partial(bench.localized, problem, "fused", features=True),
+        partial(bench.localized, problem, "factored", features=True),
+        partial(bench.dense, problem, features=True),
+    ]
+    fused, factored, dense = (captured_gradients(monkeypatch, job) for job in jobs)
+    for ours, theirs in zip(fused[:-1], dense[:-1], strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3 * theirs.abs().max().item())
+    # The dense side's gradient of x covers zeros too; ours has the entries that are there.
+    torch.testing.assert_close(factored[-1], fused[-1], rtol=1e-3, atol=1e-2)
+    entries = dense[-1][problem.x != 0]
+    torch.testing.assert_close(
+        entries, fused[-1], rtol=1e-3, atol=1e-3 * entries.abs().max().item()
+    )
+
+
+def test_times_are_of_the_jobs_and_take_turns() -> None:
+    order: list[str] = []
+
+    def job(name: str, pause: float) -> None:
+        order.append(name)
+        time.sleep(pause)
+
+    jobs = {"a": partial(job, "a", 0.002), "b": partial(job, "b", 0.02)}
+    times = side_by_side(jobs, 3)
+    assert 0.002 <= times["a"] < times["b"] and times["b"] >= 0.02
+    assert "".join(order).replace("aa", "a").replace("bb", "b") == "ab" * 4
+
+
+def _hungry(megabytes: int):  # type: ignore[no-untyped-def]
+    return lambda: torch.ones(megabytes << 18)
+
+
+def test_memory_is_that_of_the_job() -> None:
+    small, large = extra_peak_mb(_hungry, 8), extra_peak_mb(_hungry, 108)
+    if small is None or large is None:
+        pytest.skip("this system does not tell a process's high-water mark")
+    assert 80 < large - small < 120
+
+
+def test_scale_measures_and_draws(tmp_path: Path) -> None:
+    figures = bench_scale((1000, 2000), repeats=1, progress=lambda line: None)
+    assert [point["edges"] for point in figures["points"]] == [1000, 2000]
+    costs = [point["seconds_per_edge"] for point in figures["points"]]
+    assert figures["flatness"] == max(costs) / min(costs)
+    plot_scale(figures, tmp_path / "scale.png")
+    assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        ("messages", {"fused_s", "factored_s", "dense_s", "speedup_vs_dense", "extra_peak_mb"}),
+        ("messages", {"heads8_speedup", "share_of_peak_forward", "share_of_peak_backward"}),
+        ("epoch", {"lgcn_s", "pyg_gcn_s", "ratio_vs_pyg_gcn", "our_gcn_s", "ratio_vs_our_gcn"}),
+        ("epoch", {"official_step_s"}),
+    ],
+)
+def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:
+    args = ["bench", command, "--dataset", "toy", "--repeats", "1", "--quiet", "--json"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout.splitlines()[-1])
+    assert keys <= figures.keys()
+    assert all(figures[key] is None or figures[key] > 0 for key in keys)
