@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import elu
 
+from nodewise.errors import InputError
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
@@ -177,6 +178,26 @@ def test_torch_compile_agrees(x: Tensor) -> None:
     torch.testing.assert_close(compiled(x, edges), conv(x, edges))
     with pytest.raises(RuntimeError, match="without self-loops"):
         compiled(x, EDGES)
+
+
+@pytest.mark.parametrize("place", ["weight_dropout", "message_dropout"])
+@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
+def test_impossible_rates_are_refused(place: str, rate: float) -> None:
+    with pytest.raises(InputError, match=f"{place}: must be at least 0"):
+        LocalizedConv(5, 4, **{place: rate})
+
+
+def test_sums_may_come_first_where_nothing_happens_to_a_message(x: Tensor) -> None:
+    """Node level only: W_v sum_u w_uv h_u equals the sum of messages, masks included."""
+    for drop in (0.0, 0.4):
+        torch.manual_seed(1)
+        conv = LocalizedConv(5, 4, edge_level=False, heads=2, weight_dropout=drop).double()
+        outs = []
+        for act in (None, torch.nn.Identity()):
+            conv.message_act = act  # an activation, even one that does nothing, forbids it
+            torch.manual_seed(2)
+            outs.append(conv(x, EDGES))
+        torch.testing.assert_close(*outs)
 
 
 def test_repr_says_what_it_is() -> None:

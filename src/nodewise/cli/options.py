@@ -13,4 +13,3 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only."
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="CPU threads to use (default: all cores).")
 ]
-Device = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, ...")]

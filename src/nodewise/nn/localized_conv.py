@@ -23,6 +23,7 @@ from torch.nn import Module, Parameter
 from torch.nn.functional import dropout
 from torch_geometric.nn import MessagePassing
 
+from nodewise.errors import InputError
 from nodewise.nn.aggregators import Incoming, make_aggregator
 from nodewise.nn.attention import Attention
 from nodewise.nn.block import Block, block_of
@@ -102,6 +103,8 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         modulator_init: str = "truncated_he",
     ) -> None:
         super().__init__(aggr=None, node_dim=0)
+        _check_rate("weight_dropout", weight_dropout)
+        _check_rate("message_dropout", message_dropout)
         source, target = (in_channels,) * 2 if isinstance(in_channels, int) else in_channels
         self.in_channels, self.out_channels = in_channels, out_channels
         self.heads, self.concat = heads, concat
@@ -317,6 +320,13 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"aggregator={self.aggregator}, heads={self.heads}, "
             f"localized={'+'.join(levels) or 'nowhere'})"
+        )
+
+
+def _check_rate(name: str, rate: float) -> None:
+    if not 0 <= rate < 1:
+        raise InputError(
+            name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
         )
 
 
