@@ -29,8 +29,8 @@ def side_by_side(jobs: Mapping[str, Job], repeats: int, budget: float = 60.0) ->
 
     Args:
         jobs: What to time; each is called once beforehand, to be warm.
-        repeats: How often each is timed; quick jobs get an untimed call before each, since the
-            job before them has taken the caches.
+        repeats: How often each is timed. A job of less than half a second gets an untimed call
+            before each, since the job before it has taken the caches; a slow one hardly notices.
         budget: Seconds after which a job gets no further turn, once it had two.
     """
     for job in jobs.values():
@@ -40,7 +40,7 @@ def side_by_side(jobs: Mapping[str, Job], repeats: int, budget: float = 60.0) ->
     for _ in range(repeats):
         for name, job in jobs.items():
             if len(taken[name]) < 2 or sum(taken[name]) < budget:
-                if taken[name][-1:] < [_QUICK]:
+                if taken[name] and taken[name][-1] < _QUICK:
                     job()
                 taken[name].append(seconds(job))
     return {name: median(times) for name, times in taken.items()}

@@ -67,9 +67,9 @@ class Penalty:
         sums = torch.stack(
             [s * (_scale_squares(m) + m.shift_squares) for s, m in zip(share, items, strict=True)]
         )
-        heads_mean = [item.count / item.heads for item in items]
         if self.mean_over == "tensor":
-            return (sums / sums.new_tensor(heads_mean)).sum()
+            # Each head is a tensor of its own, all of one size.
+            return (sums / sums.new_tensor([item.count / item.heads for item in items])).sum()
         return sums.sum() / sum(item.count for item in items)
 
 
