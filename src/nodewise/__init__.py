@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nodewise.models.classifier import LGAT as LGAT
     from nodewise.models.classifier import LGCN as LGCN
     from nodewise.models.classifier import LGIN as LGIN
+    from nodewise.models.zoo import build_model as build_model
     from nodewise.nn.localize import localize as localize
     from nodewise.nn.localized_conv import LocalizedConv as LocalizedConv
     from nodewise.nn.penalty import Penalty as Penalty
@@ -31,6 +32,7 @@ _HOME = {
     "LocalizedConv": "nodewise.nn.localized_conv",
     "Penalty": "nodewise.nn.penalty",
     "Split": "nodewise.data.splits",
+    "build_model": "nodewise.models.zoo",
     "load_dataset": "nodewise.data.datasets",
     "localize": "nodewise.nn.localize",
     "random_split": "nodewise.data.splits",
@@ -46,6 +48,7 @@ __all__ = [
     "Penalty",
     "Split",
     "__version__",
+    "build_model",
     "load_dataset",
     "localize",
     "random_split",

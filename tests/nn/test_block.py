@@ -95,3 +95,11 @@ def test_a_block_is_built_once_per_edge_index() -> None:
     assert block_of(edge_index.clone(), *args) is not first
     edge_index[0, 0] = 1
     assert block_of(edge_index, *args) is not first
+
+
+def test_a_cut_takes_the_first_by_number_and_may_keep_the_node_itself() -> None:
+    star = torch.tensor([[0, 1, 2, 3], [4, 4, 4, 4]])
+    cut = build(star, 5, BlockRule("set", max_neighbours=2))
+    kept = build(star, 5, BlockRule("set", max_neighbours=2, keeps_self=True))
+    assert [source for source, target in edges_of(cut) if target == 4] == [0, 1]
+    assert [source for source, target in edges_of(kept) if target == 4] == [0, 4]

@@ -10,6 +10,7 @@ from torch.nn.functional import elu
 from nodewise.errors import InputError
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.ops.dispatch import use_kernel
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
 from tests.graphs import edge_lists
 from tests.nn.literal import literal_mean_layer
@@ -131,12 +132,28 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
         assert torch.equal(conv(x, EDGES), conv(x, EDGES)), place
 
 
-def test_weight_dropout_is_right_on_average(x: Tensor) -> None:
+@pytest.mark.parametrize("levels", [{}, {"node_level": False}], ids=["localized", "global W"])
+def test_weight_dropout_is_right_on_average(x: Tensor, levels: dict[str, bool]) -> None:
     torch.manual_seed(1)
-    conv = LocalizedConv(5, 4, weight_dropout=0.4).double()
+    conv = LocalizedConv(5, 4, weight_dropout=0.4, **levels).double()
     mean = torch.stack([conv(x, EDGES) for _ in range(4000)]).mean(0)
     whole = conv.eval()(x, EDGES)
     assert (mean - whole).abs().max() < 0.1 * whole.abs().max()
+
+
+def test_nodes_drop_entries_of_a_global_weight_each_on_its_own(x: Tensor) -> None:
+    levels = {"node_level": False, "edge_level": False, "aggregator": "sum"}
+    conv = LocalizedConv(5, 4, weight_dropout=0.5, **levels).double()
+    loops = torch.arange(len(x)).expand(2, -1)
+    rows = conv(torch.ones_like(x), loops)
+    assert len(rows.detach().unique(dim=0)) > 1
+    results = []
+    for kernel in ("reference", "factored", "fused"):
+        torch.manual_seed(3)
+        with use_kernel(kernel):
+            results.append(conv(x, EDGES))
+    torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
+    torch.testing.assert_close(results[2], results[0], rtol=0, atol=1e-10)
 
 
 def test_edge_index_changed_in_place_is_noticed(x: Tensor) -> None:

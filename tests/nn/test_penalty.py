@@ -29,7 +29,7 @@ def test_printed_form_pools_everything() -> None:
 
 
 def test_released_form_adds_means_and_halves() -> None:
-    penalty = Penalty(0.1, 10.0, 2.0, mean_over="tensor", half=True, edge_share=0.5)
+    penalty = Penalty(0.1, 10.0, 2.0, modulation_mean="tensor", half_norms=True, edge_share=0.5)
     terms = penalty([torch.tensor([3.0])], [torch.tensor([2.0])], Modulations([NODE, EDGE]))
     assert terms.global_weights == pytest.approx(0.05 * 9)
     assert terms.local_weights == pytest.approx(5 * 4)
@@ -38,13 +38,13 @@ def test_released_form_adds_means_and_halves() -> None:
 
 def test_each_head_has_a_mean_of_its_own_in_the_released_form() -> None:
     two = made("node", torch.full((1, 2, 3), 2.0), torch.zeros(1, 2, 3), heads=2)
-    terms = Penalty(0, 0, 1.0, mean_over="tensor")([], [], Modulations([two]))
+    terms = Penalty(0, 0, 1.0, modulation_mean="tensor")([], [], Modulations([two]))
     assert terms.modulations == pytest.approx(2.0)
 
 
 def test_bias_modulations_can_be_left_out() -> None:
     bias = made("bias", torch.tensor([[5.0]]), torch.tensor([[0.0]]))
-    assert Penalty(0, 0, 1.0, with_bias=False)([], [], Modulations([bias])).modulations == 0
+    assert Penalty(0, 0, 1.0, bias_modulations=False)([], [], Modulations([bias])).modulations == 0
     assert Penalty(0, 0, 1.0)([], [], Modulations([bias])).modulations == pytest.approx(16)
 
 

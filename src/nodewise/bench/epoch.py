@@ -105,7 +105,7 @@ def bench_epoch(
     x = SparseRows.from_dense(data.x)
     torch.manual_seed(0)
     off: dict[str, Any] = {"node_level": False, "edge_level": False}
-    official = Penalty(mean_over="tensor", half=True)
+    official = Penalty(modulation_mean="tensor", half_norms=True)
     pyg = PygGCN(data.num_features, sizes[2])
     adam = torch.optim.Adam(pyg.parameters(), lr=0.005, weight_decay=5e-4)
     progress("LGCN-8, PyG's GCN-8, our GCN-8 and the official step, taking turns")

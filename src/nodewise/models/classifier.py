@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, cast
 
 from torch import Tensor
@@ -97,11 +96,24 @@ class Classifier(Module):
         return dropout(x, self.dropout, self.training)
 
 
-def _widths(
-    in_channels: int, hidden_channels: int, out_channels: int, num_layers: int
-) -> list[tuple[int, int]]:
-    widths = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-    return list(pairwise(widths))
+def localized_convs(
+    in_channels: int,
+    hidden_channels: int,
+    out_channels: int,
+    num_layers: int,
+    heads: int = 1,
+    **conv: Any,
+) -> list[LocalizedConv]:
+    """The layers of a stack: heads are concatenated before the last layer, which has one.
+
+    The first layer's generators have a bottleneck as wide as a head; see `LGCN` for the arguments.
+    """
+    widths = [in_channels, *[heads * hidden_channels] * (num_layers - 1)]
+    sizes = [(hidden_channels, heads)] * (num_layers - 1) + [(out_channels, 1)]
+    return [
+        LocalizedConv(width, size, heads=count, bottleneck=None if i else hidden_channels, **conv)
+        for i, (width, (size, count)) in enumerate(zip(widths, sizes, strict=True))
+    ]
 
 
 class LGCN(Classifier):
@@ -130,12 +142,8 @@ class LGCN(Classifier):
         **conv: Any,
     ) -> None:
         options = {"aggregator": self.aggregator, **conv}
-        widths = _widths(in_channels, hidden_channels, out_channels, num_layers)
-        convs = [
-            LocalizedConv(*sizes, bottleneck=None if i else hidden_channels, **options)
-            for i, sizes in enumerate(widths)
-        ]
-        super().__init__(convs, dropout, output_act=output_act)
+        sizes = (in_channels, hidden_channels, out_channels, num_layers)
+        super().__init__(localized_convs(*sizes, **options), dropout, output_act=output_act)
 
 
 class LGIN(LGCN):
@@ -151,7 +159,7 @@ class LGIN(LGCN):
         super().__init__(*args, bias=bias, localized_bias=True, **kwargs)
 
 
-class LGAT(Classifier):
+class LGAT(LGCN):
     """GAT, localized: every head of the first layers has its own weight and modulators.
 
     Args:
@@ -161,9 +169,10 @@ class LGAT(Classifier):
         num_layers: How many layers; the last has one head.
         heads: Heads of the layers before the last, concatenated.
         dropout: Rate at which entries of each layer's input are dropped.
-        output_act: Activation of the logits; None for none.
-        **conv: Further arguments of every `LocalizedConv`.
+        **kwargs: Further arguments of `LGCN`.
     """
+
+    aggregator = "gat"
 
     def __init__(
         self,
@@ -173,15 +182,7 @@ class LGAT(Classifier):
         num_layers: int = 2,
         heads: int = 8,
         dropout: float = 0.6,
-        output_act: Act | None = None,
-        **conv: Any,
+        **kwargs: Any,
     ) -> None:
-        options = {"aggregator": "gat", **conv}
-        widths = _widths(in_channels, heads * hidden_channels, out_channels, num_layers)
-        convs = []
-        for i, (width, _) in enumerate(widths):
-            last = i + 1 == num_layers
-            size, count = (out_channels, 1) if last else (hidden_channels, heads)
-            bottleneck = None if i else hidden_channels
-            convs.append(LocalizedConv(width, size, heads=count, bottleneck=bottleneck, **options))
-        super().__init__(convs, dropout, output_act=output_act)
+        sizes = (in_channels, hidden_channels, out_channels, num_layers)
+        super().__init__(*sizes, dropout=dropout, heads=heads, **kwargs)

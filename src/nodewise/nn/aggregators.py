@@ -6,6 +6,8 @@ messages become one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -155,7 +157,8 @@ class Gat(Aggregator):
         target_width: int | None = None,
     ) -> None:
         super().__init__()
-        self.rule = rule or BlockRule()
+        # The centre's score comes from the message of v to itself, so that has to be there.
+        self.rule = replace(rule or BlockRule(), keeps_self=scores == "messages")
         self.scores, self.dropout = scores, dropout
         self.attention = Attention(out, heads, bias, init, slope)
         self.target_weight = (
@@ -282,18 +285,25 @@ class AnyAggregation(Aggregator):
 
 
 GCN_RULE = BlockRule("set", "symmetric", keeps_loop_weights=True)
+# From the size of a message and the number of heads.
+AggregatorFactory = Callable[[int, int], Aggregator]
 
 
-def make_aggregator(aggregator: str | Module, out: int, heads: int) -> Aggregator:
+def make_aggregator(
+    aggregator: str | Module | AggregatorFactory, out: int, heads: int
+) -> Aggregator:
     """An aggregator from its name: gcn, mean, sum, gat, gin, or any PyG aggregation.
 
     Args:
-        aggregator: A name, an `Aggregator`, or a `torch_geometric.nn.aggr` module.
+        aggregator: A name, an `Aggregator`, a function that makes one from (out, heads), or a
+            `torch_geometric.nn.aggr` module.
         out: Size of a message.
         heads: How many heads.
     """
     if isinstance(aggregator, Aggregator):
         return aggregator
+    if not isinstance(aggregator, str | Module):
+        return aggregator(out, heads)
     if aggregator == "gcn":
         return WeightedSum(GCN_RULE)
     if aggregator == "mean":

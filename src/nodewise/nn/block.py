@@ -30,6 +30,7 @@ class BlockRule:
         keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
             all loops then weigh one, whatever `self_weight` (both as PyG's GCN has it).
         max_neighbours: Keep only so many members of C_v, the first by node number.
+        keeps_self: Whether such a cut always keeps v itself.
     """
 
     loops: Literal["none", "set", "extra"] = "set"
@@ -37,6 +38,7 @@ class BlockRule:
     self_weight: float = 1.0
     keeps_loop_weights: bool = False
     max_neighbours: int | None = None
+    keeps_self: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,12 @@ def _add_loops(
     return edges, torch.cat([weight, loop_weight]), torch.cat([edge_id, torch.full_like(nodes, -1)])
 
 
-def _first_by_number(hood: Neighbourhood, limit: int) -> Tensor:
+def _first_by_number(hood: Neighbourhood, limit: int, loops_first: bool) -> Tensor:
     """The edges whose source is among the first `limit` of its target, by node number."""
-    order = torch.argsort(hood.target * hood.num_sources + hood.source, stable=True)
+    number = hood.source
+    if loops_first:
+        number = number.masked_fill(hood.source == hood.target, -1)
+    order = torch.argsort(hood.target * (hood.num_sources + 1) + number + 1, stable=True)
     rank = torch.arange(hood.num_edges, device=order.device) - hood.ptr[hood.target]
     keep = torch.empty_like(order, dtype=torch.bool)
     keep[order] = rank < limit
@@ -143,7 +148,7 @@ def build_block(
     edges, weight, edge_id = _add_loops(edge_index, given, rule, loops)
     hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
     if rule.max_neighbours is not None:
-        kept = hood.edge_id[_first_by_number(hood, rule.max_neighbours)]
+        kept = hood.edge_id[_first_by_number(hood, rule.max_neighbours, rule.keeps_self)]
         edges, edge_id, weight = edges[:, kept], edge_id[kept], weight[kept]
         hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
     weight = _normalize(weight[hood.edge_id], hood, rule)

@@ -24,7 +24,7 @@ from torch.nn.functional import dropout
 from torch_geometric.nn import MessagePassing
 
 from nodewise.errors import InputError
-from nodewise.nn.aggregators import Incoming, make_aggregator
+from nodewise.nn.aggregators import AggregatorFactory, Incoming, make_aggregator
 from nodewise.nn.attention import Attention
 from nodewise.nn.block import Block, block_of
 from nodewise.nn.context import Context, make_context
@@ -54,8 +54,8 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
     Args:
         in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
         out_channels: Size of each output row and head.
-        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gin", an `Aggregator`, or any
-            `torch_geometric.nn.aggr` module or its name.
+        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gin", an `Aggregator`, a function that makes
+            one from (out_channels, heads), or any `torch_geometric.nn.aggr` module or its name.
         heads: How many heads, each with its own W and modulators.
         concat: Whether heads are concatenated (else averaged).
         node_level: Whether W is localized at every node (Eqs. 4-6).
@@ -74,6 +74,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
             coefficients over C_v times `attention_factor`.
         weight_init: Name of W's initializer.
         modulator_init: Name of the modulators' initializer.
+        bias_init: Name of the initializer of the two biases.
 
     Shapes:
         - **input:** rows (N, in_channels), dense or `torch.sparse_csr`, or a pair of them;
@@ -85,7 +86,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         self,
         in_channels: int | tuple[int, int],
         out_channels: int,
-        aggregator: str | Module = "gcn",
+        aggregator: str | Module | AggregatorFactory = "gcn",
         heads: int = 1,
         concat: bool = True,
         node_level: bool = True,
@@ -101,6 +102,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         edge_scale_target: str = "one",
         weight_init: str = "glorot",
         modulator_init: str = "truncated_he",
+        bias_init: str = "zeros",
     ) -> None:
         super().__init__(aggr=None, node_dim=0)
         _check_rate("weight_dropout", weight_dropout)
@@ -109,7 +111,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         self.in_channels, self.out_channels = in_channels, out_channels
         self.heads, self.concat = heads, concat
         self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
-        self.message_act, self.weight_init = message_act, weight_init
+        self.message_act, self.weight_init, self.bias_init = message_act, weight_init, bias_init
         self.aggregator = make_aggregator(aggregator, out_channels, heads)
         self.context = make_context(context)
         self.weight = Parameter(torch.empty(heads, out_channels, source))
@@ -145,7 +147,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         initializer(self.weight_init)(self.weight)
         for bias in (self.message_bias, self.bias):
             if bias is not None:
-                torch.nn.init.zeros_(bias)
+                initializer(self.bias_init)(bias)
 
     def local_parameters(self) -> list[Parameter]:
         """Theta_L: what generates the modulations."""
@@ -210,11 +212,12 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         """
         touched = self.message_bias is not None or self.message_act is not None
         dropped = self.training and self.message_dropout > 0
+        is_global = self.node_modulator is None and not (self.training and self.weight_dropout > 0)
         return (
             self.aggregator.is_fixed_sum
             and self.edge_modulator is None
             and not (touched or dropped or self.explain)
-            and (self.node_modulator is None or isinstance(x, Tensor))
+            and (is_global or isinstance(x, Tensor))
         )
 
     def _node_level(
@@ -229,21 +232,18 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
         products = self._times_context(x, block, [*reduces, *biases])
         made: list[Modulation] = []
-        if node is None:
-            rows = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
-            if sums_first:
-                z = sum_neighbours(rows, block.coefficient, block.hood)
-            else:
-                z = gather_sources(rows, block.hood)
+        drop = DropConnect.draw(self.weight_dropout, self.training)
+        if node is None and drop is None:
+            z = self._global_messages(x, block, sums_first)
         else:
-            codes = products[:2] if reduces else [self._whole_context(x, block)] * 2
-            drop = DropConnect.draw(self.weight_dropout, self.training)
-            scale, shift = (codes[0], node.to_scale.expand), (codes[1], node.to_shift.expand)
+            codes = products[:2] if reduces else self._unreduced_codes(x, block)
+            scale, shift = zip(codes, self._expansions(), strict=True)
             sums, hood = x, block.hood
             if sums_first and isinstance(x, Tensor):
                 sums, hood = sum_neighbours(x, block.coefficient, hood), hood.of_themselves()
             z, *squares = messages(sums, self.weight, scale, shift, hood, drop)
-            made.append(node.modulation(*codes, *squares))
+            if node is not None:
+                made.append(node.modulation(*codes, *squares))
         if bias is None:
             return z, None, made
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
@@ -263,10 +263,28 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         shapes = [weight.shape[:2] for weight in weights]
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
-    def _whole_context(self, x: Features, block: Block) -> Tensor:
-        """c_v itself, once for each head: the code of a generator without a narrow layer."""
+    def _global_messages(self, x: Features, block: Block, sums_first: bool) -> Tensor:
+        """W h_u, the same W everywhere, on every edge or summed over C_v."""
+        rows = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
+        if sums_first:
+            return sum_neighbours(rows, block.coefficient, block.hood)
+        return gather_sources(rows, block.hood)
+
+    def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
+        """Codes of generators without a narrow layer: c_v itself, once for each head.
+
+        Without node level, zeros: W_v is then W, of which every node drops entries of its own.
+        """
+        if self.node_modulator is None:
+            return [self.weight.new_zeros(block.hood.num_targets, self.heads, 1)] * 2
         context: Tensor = self.context(_dense(x), block)
-        return context[:, None].expand(-1, self.heads, -1)
+        return [context[:, None].expand(-1, self.heads, -1)] * 2
+
+    def _expansions(self) -> list[Tensor]:
+        """The last matrix of the scale's generator and of the shift's, (H, in, k) each."""
+        if self.node_modulator is None:
+            return [self.weight.new_zeros(self.heads, self.weight.size(-1), 1)] * 2
+        return [self.node_modulator.to_scale.expand, self.node_modulator.to_shift.expand]
 
     def _edge_level(
         self,

@@ -28,10 +28,10 @@ class Penalty:
         lambda_global: Weight of the global model's squared norm.
         lambda_local: Weight of the generators' squared norm.
         lambda_modulation: Weight of the modulations' mean squares.
-        mean_over: Whether A is one pool with one mean ("pool", as printed), or every tensor has a
-            mean of its own and these are added ("tensor", as in the released program).
-        half: Whether the two norms of weights carry a factor 1/2, as in the released program.
-        with_bias: Whether the modulations of biases (LGIN) belong to A and B.
+        modulation_mean: Whether A is one pool with one mean ("pool", as printed), or every tensor
+            has a mean of its own and these are added ("tensor", as in the released program).
+        half_norms: Whether the two norms of weights carry a factor 1/2, as in the released program.
+        bias_modulations: Whether the modulations of biases (LGIN) belong to A and B.
         edge_share: What the edge level counts for, beside the node level. Below one it imitates the
             released program, whose mean over edges includes padding.
     """
@@ -39,9 +39,9 @@ class Penalty:
     lambda_global: float = 5e-4
     lambda_local: float = 1.0
     lambda_modulation: float = 1.0
-    mean_over: Literal["pool", "tensor"] = "pool"
-    half: bool = False
-    with_bias: bool = True
+    modulation_mean: Literal["pool", "tensor"] = "pool"
+    half_norms: bool = False
+    bias_modulations: bool = True
     edge_share: float = 1.0
 
     def __call__(
@@ -51,7 +51,7 @@ class Penalty:
         modulations: Modulations,
     ) -> PenaltyTerms:
         """The three terms, each with its lambda."""
-        factor = 0.5 if self.half else 1.0
+        factor = 0.5 if self.half_norms else 1.0
         return PenaltyTerms(
             self.lambda_global * factor * _squares(global_parameters),
             self.lambda_local * factor * _squares(local_parameters),
@@ -59,7 +59,7 @@ class Penalty:
         )
 
     def _modulations(self, modulations: Modulations) -> Tensor:
-        items = [item for item in modulations if self.with_bias or item.level != "bias"]
+        items = [item for item in modulations if self.bias_modulations or item.level != "bias"]
         items = [item for item in items if item.count]
         if not items:
             return torch.zeros(())
@@ -67,7 +67,7 @@ class Penalty:
         sums = torch.stack(
             [s * (_scale_squares(m) + m.shift_squares) for s, m in zip(share, items, strict=True)]
         )
-        if self.mean_over == "tensor":
+        if self.modulation_mean == "tensor":
             # Each head is a tensor of its own, all of one size.
             return (sums / sums.new_tensor([item.count / item.heads for item in items])).sum()
         return sums.sum() / sum(item.count for item in items)

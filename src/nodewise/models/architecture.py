@@ -1,0 +1,115 @@
+"""Everything that shapes a model beyond its name and sizes: the model's share of a recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from torch import Tensor
+from torch.nn.functional import elu, leaky_relu, relu
+
+from nodewise.models.classifier import Act
+from nodewise.nn.block import BlockRule
+
+Normalization = Literal["own", "none", "symmetric", "mean", "count"]
+ActName = Literal["none", "elu", "relu", "leaky_relu"]
+InitName = Literal["glorot", "truncated_he", "small_uniform", "zeros"]
+
+
+def _leaky(x: Tensor) -> Tensor:
+    return leaky_relu(x, 0.2)
+
+
+_ACTS: dict[str, Act | None] = {"none": None, "elu": elu, "relu": relu, "leaky_relu": _leaky}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """How a model of the zoo is built; the defaults are the paper's.
+
+    Attributes:
+        hidden_channels: Width of the hidden layers, of each head where there are heads.
+        num_layers: How many layers.
+        heads: Heads of the layers before the last, for models with attention.
+        context: How C_v becomes c_v: "mean", "sum" under the aggregator's weights, or the name of a
+            PyG aggregation.
+        normalization: The weight of a message: "own" is the backbone's (GCN: symmetric, GIN: none).
+        self_weight: What a node weighs in its own neighbourhood, before normalization.
+        max_neighbours: Keep only so many members of C_v, the first by number; 0 keeps all.
+        input_dropout: Rate on each layer's input.
+        weight_dropout: Rate on the entries of every W_v.
+        message_dropout: Rate on the entries of localized messages.
+        attention_dropout: Rate on attention coefficients.
+        act: Activation between layers.
+        message_act: Activation of a message before it is localized on its edge.
+        output_act: Activation of the logits.
+        bias: Whether a bias is added after aggregation.
+        message_bias: Whether a bias is added to every message.
+        attention_bias: Whether the two attention scores have a bias each.
+        attention_scores: What attention sees: "global", W h of both ends, or "messages".
+        edge_scale_target: What the penalty pulls edge scales to: "one" or "attention".
+        weight_init: How W starts.
+        modulator_init: How generators start.
+        attention_init: How attention vectors start.
+        bias_init: How biases start.
+    """
+
+    hidden_channels: int = 8
+    num_layers: int = 2
+    heads: int = 8
+    context: str = "mean"
+    normalization: Normalization = "own"
+    self_weight: float = 1.0
+    max_neighbours: int = 0
+    input_dropout: float = 0.0
+    weight_dropout: float = 0.0
+    message_dropout: float = 0.0
+    attention_dropout: float = 0.0
+    act: ActName = "elu"
+    message_act: ActName = "none"
+    output_act: ActName = "none"
+    bias: bool = False
+    message_bias: bool = False
+    attention_bias: bool = False
+    attention_scores: Literal["global", "messages"] = "global"
+    edge_scale_target: Literal["one", "attention"] = "one"
+    weight_init: InitName = "glorot"
+    modulator_init: InitName = "truncated_he"
+    attention_init: InitName = "glorot"
+    bias_init: InitName = "zeros"
+
+    def rule(self, own: BlockRule) -> BlockRule:
+        """What C_v is: the backbone's own rule, with what is said otherwise here."""
+        normalization = own.normalization if self.normalization == "own" else self.normalization
+        return replace(
+            own,
+            normalization=normalization,
+            self_weight=self.self_weight,
+            max_neighbours=self.max_neighbours or None,
+        )
+
+    def conv_options(self) -> dict[str, Any]:
+        """Arguments of every `LocalizedConv`."""
+        same_name = (
+            "context",
+            "bias",
+            "message_bias",
+            "weight_dropout",
+            "message_dropout",
+            "edge_scale_target",
+            "weight_init",
+            "modulator_init",
+            "bias_init",
+        )
+        return {
+            **{name: getattr(self, name) for name in same_name},
+            "message_act": _ACTS[self.message_act],
+        }
+
+    def stack_options(self) -> dict[str, Any]:
+        """Arguments of the `Classifier` around the layers."""
+        return {
+            "dropout": self.input_dropout,
+            "act": _ACTS[self.act],
+            "output_act": _ACTS[self.output_act],
+        }

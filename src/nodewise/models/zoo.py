@@ -1,0 +1,138 @@
+"""Every model by name: a line per row of the paper's table, and the comparisons it lacks.
+
+`LGCN:global` is LGCN with both levels switched off and everything else as it was, the matched
+global model; `LGCN:node` and `LGCN:edge` keep one level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from torch.nn import Module
+
+from nodewise.errors import UnknownNameError
+from nodewise.models.architecture import Architecture
+from nodewise.models.classifier import Classifier, localized_convs
+from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
+from nodewise.nn.block import BlockRule
+
+
+def gcn(arch: Architecture) -> AggregatorFactory:
+    """GCN's sum under the symmetric normalization."""
+    return lambda out, heads: WeightedSum(arch.rule(GCN_RULE))
+
+
+def gin(arch: Architecture) -> AggregatorFactory:
+    """GIN's sum of neighbours and self; its one-layer MLP is the layer's own weight and bias."""
+    return lambda out, heads: WeightedSum(arch.rule(BlockRule("extra")))
+
+
+def gat(arch: Architecture) -> AggregatorFactory:
+    """GAT's attention."""
+
+    def make(out: int, heads: int) -> Aggregator:
+        return Gat(
+            out,
+            heads,
+            scores=arch.attention_scores,
+            dropout=arch.attention_dropout,
+            bias=arch.attention_bias,
+            init=arch.attention_init,
+            rule=arch.rule(BlockRule()),
+        )
+
+    return make
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model of the zoo.
+
+    Attributes:
+        family: The name under which recipes keep this model's settings.
+        backbone: Its aggregator, from an architecture.
+        node_level: Whether weights are localized at nodes.
+        edge_level: Whether messages are localized on edges.
+        has_heads: Whether its layers have several heads.
+        localizes_bias: Whether the node level scales and shifts the bias too.
+        defaults: Where the architecture starts from for this backbone; recipes may say otherwise.
+        settings: What makes this row, such as its width; stronger than a recipe.
+    """
+
+    family: str
+    backbone: Callable[[Architecture], AggregatorFactory]
+    node_level: bool = False
+    edge_level: bool = False
+    has_heads: bool = False
+    localizes_bias: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, in_channels: int, out_channels: int, arch: Architecture) -> Module:
+        """The model."""
+        convs = localized_convs(
+            in_channels,
+            arch.hidden_channels,
+            out_channels,
+            arch.num_layers,
+            heads=arch.heads if self.has_heads else 1,
+            aggregator=self.backbone(arch),
+            node_level=self.node_level,
+            edge_level=self.edge_level,
+            localized_bias=self.localizes_bias and self.node_level,
+            **arch.conv_options(),
+        )
+        return Classifier(convs, **arch.stack_options())
+
+
+def _widths(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
+    """A baseline of hidden width 8 (or what the recipe says), and its two wider forms."""
+    rows = {family: Row(family, backbone, **row)}
+    for width in (64, 96):
+        settings = {"hidden_channels": width}
+        rows[f"{family}-{width}"] = Row(family, backbone, settings=settings, **row)
+    return rows
+
+
+def _levels(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
+    """A localized model, its matched global model, and each level alone."""
+    levels = {"": (True, True), ":global": (False, False), ":node": (True, False)}
+    levels[":edge"] = (False, True)
+    return {f"{family}{tag}": Row(family, backbone, *on, **row) for tag, on in levels.items()}
+
+
+ZOO: Final[dict[str, Row]] = {
+    **_widths("GCN", gcn),
+    **_levels("LGCN", gcn),
+    **_widths("GAT", gat, has_heads=True),
+    **_levels("LGAT", gat, has_heads=True),
+    **_widths("GIN", gin, defaults={"bias": True}),
+    **_levels("LGIN", gin, localizes_bias=True, defaults={"bias": True}),
+}
+
+
+def find_row(name: str) -> Row:
+    """The row of that name.
+
+    Raises:
+        UnknownNameError: There is none; the error names the nearest.
+    """
+    if name not in ZOO:
+        raise UnknownNameError("model", name, ZOO)
+    return ZOO[name]
+
+
+def build_model(name: str, in_channels: int, out_channels: int, **settings: Any) -> Module:
+    """Build a model of the zoo by its name.
+
+    Args:
+        name: "LGCN", "GAT-64", "LGIN:global", ...; `nodewise models` lists them.
+        in_channels: Size of the input features.
+        out_channels: How many classes.
+        **settings: Fields of `Architecture`; left alone they are the paper's.
+    """
+    row = find_row(name)
+    arch = Architecture(**{**row.defaults, **row.settings, **settings})
+    return row.build(in_channels, out_channels, arch)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn.functional import elu
+from torch_geometric.nn import GATConv
+from torch_geometric.nn.models import GCN
+
+from nodewise.errors import UnknownNameError
+from nodewise.models.classifier import Classifier
+from nodewise.models.zoo import ZOO, build_model
+from nodewise.testing import assert_parameter_count
+
+EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
+COUNTS = {
+    "GCN": 11_520,
+    "GCN-64": 92_160,
+    "GCN-96": 138_240,
+    "LGCN": 103_584,
+    "LGCN:global": 11_520,
+    "GAT": 92_302,
+    "GAT-96": 1_107_470,
+    "LGAT": 835_982,
+    "LGAT:global": 92_302,
+    "LGIN": 126_624,
+}
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+def test_cora_has_the_papers_parameter_counts(name: str, count: int) -> None:
+    assert_parameter_count(build_model(name, 1433, 7), count)
+
+
+def test_gin_counts_the_bias_of_its_mlp() -> None:
+    assert_parameter_count(build_model("GIN", 1433, 7), 11_535, with_biases=True)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_row_trains_a_step(name: str) -> None:
+    torch.manual_seed(0)
+    model = build_model(name, 5, 3, input_dropout=0.3, weight_dropout=0.3)
+    x = torch.randn(int(EDGES.max()) + 1, 5)
+    model(x, EDGES).square().sum().backward()
+    assert all(weight.grad is not None for weight in model.parameters())
+
+
+def test_the_baselines_are_pygs_own_models() -> None:
+    x = torch.randn(int(EDGES.max()) + 1, 5, dtype=torch.float64)
+    ours = build_model("GCN", 5, 3).double()
+    judge = GCN(5, 8, num_layers=2, out_channels=3, act=elu, bias=False).double()
+    assert isinstance(ours, Classifier)
+    for conv, twin in zip(ours.layers, judge.convs, strict=True):
+        twin.lin.weight.data = conv.weight.data[0]
+    torch.testing.assert_close(ours(x, EDGES), judge(x, EDGES))
+
+    ours = build_model("GAT", 5, 3).double()
+    twin = GATConv(5, 8, heads=8, bias=False).double()
+    assert isinstance(ours, Classifier)
+    conv = ours.layers[0]
+    twin.lin.weight.data = conv.weight.data.flatten(0, 1)
+    twin.att_src.data = conv.aggregator.attention.source.data[None]
+    twin.att_dst.data = conv.aggregator.attention.target.data[None]
+    torch.testing.assert_close(conv(x, EDGES), twin(x, EDGES))
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="'LGCN'"):
+        build_model("lgcnn", 5, 3)
