@@ -49,6 +49,14 @@ class RawFileError(InputError):
     """A data set's raw file is absent, truncated, altered, or tries to run code."""
 
 
+class RecipeError(InputError):
+    """A recipe, or what overrides it, has an unknown key or an impossible value."""
+
+
+class RunError(InputError):
+    """A run's folder is in use, holds another run, or is damaged."""
+
+
 class UnknownNameError(InputError):
     """A name that is not in a list, answered with the nearest one that is."""
 
@@ -60,3 +68,7 @@ class UnknownNameError(InputError):
         super().__init__(
             field, "is not known", value=name, way_out=f"{hint}known are {', '.join(names)}"
         )
+
+
+class DivergedError(NodewiseError):
+    """Training ran into numbers that are not finite."""

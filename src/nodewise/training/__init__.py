@@ -1,0 +1,1 @@
+"""Recipes, the one loop, runs that survive, saved models."""

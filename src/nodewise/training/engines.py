@@ -1,0 +1,208 @@
+"""Engines: what an epoch of learning is, and how a model is looked at. The loop drives them.
+
+A full graph or the receptive field of the nodes that count; other engines may take mini-batches.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch.nn.functional import cross_entropy
+
+from nodewise.data.splits import Split
+from nodewise.models.classifier import Classifier
+from nodewise.nn.modulation import Modulations
+from nodewise.ops.rows import Features, SparseRows
+from nodewise.training.recipe import Recipe
+
+
+class Loss(NamedTuple):
+    """Eq. 11 term by term, so that a run can say which one went wrong."""
+
+    cross_entropy: Tensor
+    global_weights: Tensor
+    local_weights: Tensor
+    modulations: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        """The sum of all terms."""
+        return self.cross_entropy + self.global_weights + self.local_weights + self.modulations
+
+    def values(self) -> dict[str, float]:
+        """The terms as numbers."""
+        return {name: float(term) for name, term in self._asdict().items()}
+
+
+class Graph(NamedTuple):
+    """What an engine learns from.
+
+    Attributes:
+        x: Features, prepared.
+        edge_index: The edges, shape (2, E).
+        y: Labels, -1 where there is none, shape (N,).
+        split: Which nodes are for what.
+    """
+
+    x: Features
+    edge_index: Tensor
+    y: Tensor
+    split: Split
+
+
+class Engine(ABC):
+    """A model on a graph.
+
+    Attributes:
+        model: What learns.
+    """
+
+    model: Module
+
+    @abstractmethod
+    def step(self) -> Loss:
+        """Learn for an epoch; the loss is that of before the step, with dropout."""
+
+    @abstractmethod
+    def validate(self) -> tuple[Loss, float]:
+        """Loss and accuracy on the validation nodes, without dropout."""
+
+    @abstractmethod
+    def logits(self) -> Tensor:
+        """Logits of all nodes, without dropout."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """What learning goes on from besides the model's weights."""
+
+    @abstractmethod
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from there."""
+
+
+class GradientEngine(Engine):
+    """An engine whose epoch is one step of a gradient optimizer over all training nodes.
+
+    Args:
+        model: What learns.
+        graph: What it learns from.
+        recipe: How.
+    """
+
+    def __init__(self, model: Module, graph: Graph, recipe: Recipe) -> None:
+        self.model, self.graph, self.recipe = model, graph, recipe
+        self.optimizer = torch.optim.Adam(
+            model.parameters(), lr=recipe.optimization.learning_rate, foreach=True
+        )
+
+    @abstractmethod
+    def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
+        """Logits of the nodes of "train" or "val", their labels, and the modulations made."""
+
+    def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Theta_G and Theta_L."""
+        return list(self.model.parameters()), []
+
+    def _loss(self, part: str) -> tuple[Loss, Tensor, Tensor]:
+        logits, y, made = self.outputs(part)
+        terms = self.recipe.penalty(*self.penalized(), made)
+        fit = cross_entropy(logits, y, reduction=self.recipe.optimization.loss_reduction)
+        return Loss(fit, *terms), logits, y
+
+    def step(self) -> Loss:
+        """One step over all training nodes."""
+        self.model.train()
+        self.optimizer.zero_grad()
+        loss, _, _ = self._loss("train")
+        loss.total.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+        self.optimizer.step()
+        return Loss(*(term.detach() for term in loss))
+
+    @torch.no_grad()
+    def validate(self) -> tuple[Loss, float]:
+        """Loss and accuracy on the validation nodes."""
+        self.model.eval()
+        loss, logits, y = self._loss("val")
+        return loss, float((logits.argmax(1) == y).double().mean())
+
+    def state(self) -> dict[str, Tensor]:
+        """The optimizer's moments and step counts."""
+        state = self.optimizer.state_dict()["state"]
+        return {f"{i}.{name}": value for i, kept in state.items() for name, value in kept.items()}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Put the optimizer back where it was."""
+        kept: dict[int, dict[str, Tensor]] = {}
+        for key, value in state.items():
+            number, name = key.split(".", 1)
+            kept.setdefault(int(number), {})[name] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+
+
+class FieldEngine(GradientEngine):
+    """Computes only what the loss needs: the receptive fields of training and validation nodes."""
+
+    model: Classifier
+
+    def __init__(self, model: Classifier, graph: Graph, recipe: Recipe) -> None:
+        super().__init__(model, graph, recipe)
+        self._parts = {}
+        for part, numbers in graph.split:
+            nodes = torch.from_numpy(numbers.copy())
+            if part != "test":
+                field = model.receptive_field(graph.edge_index, len(graph.y), nodes)
+                self._parts[part] = (field.take(graph.x), field, graph.y[nodes])
+
+    def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
+        """Computed on the part's receptive field."""
+        x, field, y = self._parts[part]
+        logits, made = self.model(x, field, return_modulations=True)
+        return logits, y, made
+
+    def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
+        """As the model tells them apart."""
+        return list(self.model.global_parameters()), list(self.model.local_parameters())
+
+    @torch.no_grad()
+    def logits(self) -> Tensor:
+        """Logits of all nodes."""
+        self.model.eval()
+        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
+        return logits
+
+
+class FullGraphEngine(GradientEngine):
+    """Any model with `forward(x, edge_index)`, on the full graph and dense features.
+
+    All its parameters are Theta_G: they are held by `lambda_global`.
+    """
+
+    def __init__(self, model: Module, graph: Graph, recipe: Recipe) -> None:
+        x = graph.x.dense() if isinstance(graph.x, SparseRows) else graph.x
+        super().__init__(model, graph._replace(x=x), recipe)
+        parts = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
+        self._parts = {part: (nodes, graph.y[nodes]) for part, nodes in parts.items()}
+
+    def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
+        """Computed on the full graph."""
+        nodes, y = self._parts[part]
+        return self.model(self.graph.x, self.graph.edge_index)[nodes], y, Modulations()
+
+    @torch.no_grad()
+    def logits(self) -> Tensor:
+        """Logits of all nodes."""
+        self.model.eval()
+        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
+        return logits
+
+
+def make_engine(model: Module, graph: Graph, recipe: Recipe) -> Engine:
+    """The engine for a model: receptive fields where it knows them."""
+    if isinstance(model, Classifier):
+        return FieldEngine(model, graph, recipe)
+    return FullGraphEngine(model, graph, recipe)

@@ -1,0 +1,47 @@
+"""From a graph's features to a model's input: normalized, and sparse where that pays."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from nodewise.ops.rows import Features, SparseRows, as_features
+
+# Kernels walk only what is there; with more than this share there, walking costs more than a
+# dense product.
+SPARSE_BELOW = 0.4
+
+
+def prepare(x: Tensor, normalization: str) -> Features:
+    """Features as a recipe wants them.
+
+    Args:
+        x: Node features, dense or `torch.sparse_csr`.
+        normalization: "row-sum", "unit" or "none"; rows without features stay as they are.
+    """
+    rows = as_features(x)
+    if isinstance(rows, Tensor):
+        count = int(rows.count_nonzero())
+        if count < SPARSE_BELOW * rows.numel():
+            rows = SparseRows.from_dense(rows)
+    elif rows.values.numel() >= SPARSE_BELOW * rows.num_rows * rows.width:
+        rows = rows.dense()
+    return normalize(rows, normalization)
+
+
+def normalize(x: Features, how: str) -> Features:
+    """Rows of absolute sum one ("row-sum"), of length one ("unit"), or as they were ("none")."""
+    if how == "none":
+        return x
+    if isinstance(x, Tensor):
+        size = x.abs().sum(1) if how == "row-sum" else x.square().sum(1).sqrt()
+        return x / _nonzero(size)[:, None]
+    lengths = (x.crow[1:] - x.crow[:-1]).long()
+    parts = x.values.abs() if how == "row-sum" else x.values.square()
+    total = torch.segment_reduce(parts, "sum", lengths=lengths, unsafe=True)
+    size = total if how == "row-sum" else total.sqrt()
+    return x.with_values(x.values / torch.repeat_interleave(_nonzero(size), lengths))
+
+
+def _nonzero(size: Tensor) -> Tensor:
+    return torch.where(size == 0, torch.ones_like(size), size)

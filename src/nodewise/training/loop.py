@@ -1,0 +1,174 @@
+"""The only training loop. It knows epochs; engines know models, keepers know files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from nodewise.errors import DivergedError
+from nodewise.training.early_stopping import Best, StoppingRule
+from nodewise.training.engines import Engine, Loss
+from nodewise.training.randomness import random_state, set_random_state
+
+Tensors = dict[str, Tensor]
+Epoch = dict[str, Any]
+
+
+class Keeper(Protocol):
+    """Where a run's state and history go."""
+
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The last checkpoint, if there is one."""
+
+    def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
+        """Replace the checkpoint."""
+
+    def record(self, epoch: Epoch) -> None:
+        """Add a line to the history."""
+
+
+class Nowhere:
+    """A keeper that keeps nothing."""
+
+    def load(self) -> None:
+        """There is never a checkpoint."""
+
+    def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
+        """Forget it."""
+
+    def record(self, epoch: Epoch) -> None:
+        """Forget it."""
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        epoch: The next epoch, counted from 0.
+        best: What was seen on the validation nodes.
+        weights: The model's weights at the epoch that is kept.
+        seconds: Time spent, over all sessions.
+        interrupted: Whether somebody asked to stop before the end.
+    """
+
+    epoch: int = 0
+    best: Best = field(default_factory=Best)
+    weights: Tensors = field(default_factory=dict)
+    seconds: float = 0.0
+    interrupted: bool = False
+
+
+def fit(
+    engine: Engine,
+    rule: StoppingRule,
+    keeper: Keeper | None = None,
+    watch: Callable[[Epoch], None] = lambda epoch: None,
+    stop: Callable[[], bool] = lambda: False,
+    checkpoint_seconds: float = 10.0,
+) -> Progress:
+    """Train until the rule ends it, from the keeper's last checkpoint on if there is one.
+
+    At the end the engine's model has the weights of the epoch that was kept.
+
+    Args:
+        engine: What learns.
+        rule: Which epoch is kept, and when it ends.
+        keeper: Where state and history go.
+        watch: Called after every epoch with its line of history.
+        stop: Asked after every epoch; True saves a checkpoint and returns, `interrupted` set.
+        checkpoint_seconds: Time between checkpoints.
+
+    Raises:
+        DivergedError: A term of the loss is not finite; the last checkpoint stays as it is.
+    """
+    keeper = keeper or Nowhere()
+    progress, saved_at = _resume(engine, keeper), perf_counter()
+    while progress.epoch < rule.epochs and not rule.ends(progress.best):
+        began = perf_counter()
+        line = _epoch(engine, rule, progress)
+        progress.epoch += 1
+        progress.seconds += perf_counter() - began
+        keeper.record(line)
+        watch(line)
+        progress.interrupted = stop()
+        if progress.interrupted or perf_counter() - saved_at >= checkpoint_seconds:
+            _save(engine, keeper, progress)
+            saved_at = perf_counter()
+        if progress.interrupted:
+            return progress
+    engine.model.load_state_dict(progress.weights or engine.model.state_dict())
+    return progress
+
+
+def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
+    """Learn, look at the validation nodes where the rule wants it, and keep the best weights."""
+    epoch = progress.epoch
+    loss = engine.step()
+    line: Epoch = {"epoch": epoch, **_finite(loss, epoch, "training")}
+    if not rule.records(epoch):
+        return line
+    val_loss, accuracy = engine.validate()
+    terms = _finite(val_loss, epoch, "validation")
+    counted = sum(terms.values()) if rule.stopping_loss == "penalized" else terms["cross_entropy"]
+    progress.best = rule.update(progress.best, epoch, accuracy, counted)
+    if progress.best.epoch == epoch:
+        progress.weights = {k: v.clone() for k, v in engine.model.state_dict().items()}
+    return {**line, "val_accuracy": accuracy, "val_loss": counted}
+
+
+def _finite(loss: Loss, epoch: int, part: str) -> dict[str, float]:
+    terms = loss.values()
+    for name, value in terms.items():
+        if not math.isfinite(value):
+            raise DivergedError(
+                f"epoch {epoch}: the {part} loss is not finite, its term {name} is {value}; "
+                "lower learning_rate, and look at the features for extreme values"
+            )
+    return terms
+
+
+def _save(engine: Engine, keeper: Keeper, progress: Progress) -> None:
+    """A checkpoint: model, best weights, optimizer, random states, and where the run stands."""
+    torch_state, others = random_state()
+    parts = {
+        "model": engine.model.state_dict(),
+        "best": progress.weights,
+        "engine": engine.state(),
+        "random": {"torch": torch_state},
+    }
+    tensors = {f"{part}/{k}": tensor for part, kept in parts.items() for k, tensor in kept.items()}
+    if not all(bool(tensor.isfinite().all()) for tensor in parts["model"].values()):
+        raise DivergedError(
+            f"epoch {progress.epoch}: a weight is not finite; the checkpoint before it stays"
+        )
+    about = {
+        "epoch": progress.epoch,
+        "best": {key: repr(value) for key, value in asdict(progress.best).items()},
+        "seconds": progress.seconds,
+        "random": others,
+    }
+    keeper.save(tensors, about)
+
+
+def _resume(engine: Engine, keeper: Keeper) -> Progress:
+    """Put everything back where the last checkpoint left it."""
+    checkpoint = keeper.load()
+    if checkpoint is None:
+        return Progress()
+    tensors, about = checkpoint
+    parts: dict[str, Tensors] = {"model": {}, "best": {}, "engine": {}, "random": {}}
+    for key, tensor in tensors.items():
+        part, name = key.split("/", 1)
+        parts[part][name] = tensor
+    engine.model.load_state_dict(parts["model"])
+    engine.load_state(parts["engine"])
+    set_random_state(parts["random"]["torch"], about["random"])
+    kinds = asdict(Best())
+    best = {key: type(kinds[key])(value) for key, value in about["best"].items()}
+    return Progress(about["epoch"], replace(Best(), **best), parts["best"], about["seconds"])

@@ -1,0 +1,239 @@
+"""A recipe: everything that decides how a model is built and trained, as data in a TOML file.
+
+A file has a table `defaults`, and tables `models.M`, `datasets.D` and `models.M.datasets.D` that
+say what is different there. All keys live in one namespace, so that `--set KEY=VALUE` is enough.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+from nodewise.errors import RecipeError, UnknownNameError
+from nodewise.models.architecture import Architecture
+from nodewise.models.zoo import find_row
+from nodewise.nn.penalty import Penalty
+from nodewise.training.early_stopping import StoppingRule
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """How weights learn.
+
+    Attributes:
+        features: What happens to a node's features first: "row-sum" makes them sum to one, "unit"
+            gives them length one, "none" leaves them.
+        loss_reduction: Whether cross-entropy is summed over the training nodes or their mean.
+        optimizer: The optimizer.
+        learning_rate: Its learning rate.
+    """
+
+    features: Literal["none", "row-sum", "unit"] = "row-sum"
+    loss_reduction: Literal["mean", "sum"] = "mean"
+    optimizer: Literal["adam"] = "adam"
+    learning_rate: float = 0.005
+
+
+_GROUPS: dict[str, type] = {
+    "architecture": Architecture,
+    "penalty": Penalty,
+    "optimization": Optimization,
+    "stopping": StoppingRule,
+}
+_RATE = (0.0, 0.999)
+_BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("hidden_channels", "num_layers", "heads", "epochs", "patience"), (1, 10**9)),
+    **dict.fromkeys(
+        ("input_dropout", "weight_dropout", "message_dropout", "attention_dropout"), _RATE
+    ),
+    **dict.fromkeys(("lambda_global", "lambda_local", "lambda_modulation"), (0.0, 1e12)),
+    "learning_rate": (1e-12, 1e3),
+    "max_neighbours": (0, 10**9),
+    "start_record_epoch": (-1, 10**9),
+}
+
+
+@cache
+def known_keys() -> dict[str, Any]:
+    """Every key of a recipe with its type."""
+    return {key: hint for group in _GROUPS.values() for key, hint in get_type_hints(group).items()}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is left of a recipe when model and data set are known: one value for each key.
+
+    Attributes:
+        name: The recipe's name.
+        architecture: How the model is built.
+        penalty: What is added to the loss.
+        optimization: How weights learn.
+        stopping: Which epoch is kept.
+    """
+
+    name: str
+    architecture: Architecture
+    penalty: Penalty
+    optimization: Optimization
+    stopping: StoppingRule
+
+    @classmethod
+    def from_settings(cls, name: str, settings: Mapping[str, Any]) -> Self:
+        """Sort checked settings into their groups; what is not said keeps its default."""
+        checked = check_settings(settings, f"recipe {name!r}")
+        groups = {
+            group: kind(**{f.name: checked[f.name] for f in fields(kind) if f.name in checked})
+            for group, kind in _GROUPS.items()
+        }
+        return cls(name, **groups)
+
+    @property
+    def settings(self) -> Settings:
+        """All keys and their values, as `config.toml` has them."""
+        groups = (self.architecture, self.penalty, self.optimization, self.stopping)
+        return {key: value for group in groups for key, value in asdict(group).items()}
+
+
+def load_recipe(
+    recipe: str | Path,
+    model: str,
+    dataset: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Recipe:
+    """A recipe for one model of the zoo on one data set.
+
+    Later ones win: the recipe's defaults, its model's table, its data set's, the table of both,
+    what makes the model's row (such as its width), and `overrides`.
+
+    Args:
+        recipe: "paper", "official", "nodewise", or the path of a TOML file.
+        model: A name of the zoo.
+        dataset: A data set's name, or None for a graph without one.
+        overrides: Keys that the caller sets.
+
+    Raises:
+        RecipeError: A key or a value is not known; the error names the nearest.
+        UnknownNameError: There is no such recipe or model.
+    """
+    row, path = find_row(model), _path(recipe)
+    content = _read(path)
+    of_model = content.get("models", {}).get(row.family, {})
+    layers = (
+        row.defaults,
+        content.get("defaults", {}),
+        {key: value for key, value in of_model.items() if key != "datasets"},
+        content.get("datasets", {}).get(dataset, {}),
+        of_model.get("datasets", {}).get(dataset, {}),
+        row.settings,
+        check_settings(overrides or {}, "--set"),
+    )
+    settings = {key: value for layer in layers for key, value in layer.items()}
+    return Recipe.from_settings(path.stem, settings)
+
+
+def recipe_names() -> list[str]:
+    """The recipes that come with nodewise."""
+    return sorted(path.stem for path in _folder().glob("*.toml"))
+
+
+def parse_settings(pairs: Iterable[str]) -> Settings:
+    """`KEY=VALUE` strings as the command line has them; values are TOML, or else strings.
+
+    Raises:
+        RecipeError: There is no `=`, or key or value are not known.
+    """
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise RecipeError("--set", "needs KEY=VALUE", value=pair, way_out="write KEY=VALUE")
+        settings[key.strip()] = _parse(value.strip())
+    return check_settings(settings, "--set")
+
+
+def check_settings(settings: Mapping[str, Any], where: str) -> Settings:
+    """The settings, numbers made floats where floats are meant.
+
+    Raises:
+        RecipeError: A key is not known, or a value is not of its key's kind.
+    """
+    for key in settings:
+        if key not in known_keys():
+            raise UnknownKeyError(where, key)
+    return {key: _checked(key, value, where) for key, value in settings.items()}
+
+
+class UnknownKeyError(RecipeError, UnknownNameError):
+    """A recipe has a key that nobody reads."""
+
+    def __init__(self, where: str, key: str) -> None:
+        UnknownNameError.__init__(self, f"{where}, key", key, known_keys())
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    hint = known_keys()[key]
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            _refuse(where, key, value, f"one of {', '.join(map(repr, get_args(hint)))}")
+        return value
+    number = hint in (int, float) and isinstance(value, int) and not isinstance(value, bool)
+    if not (number or (isinstance(value, hint) and (hint is bool or not isinstance(value, bool)))):
+        _refuse(where, key, value, {int: "a whole number", float: "a number"}.get(hint, hint))
+    low, high = _BOUNDS.get(key, (value, value))
+    if not low <= value <= high:
+        _refuse(where, key, value, f"between {low:g} and {high:g}")
+    return hint(value)
+
+
+def _refuse(where: str, key: str, value: Any, wanted: Any) -> None:
+    wanted = {bool: "true or false", str: "a string"}.get(wanted, wanted)
+    raise RecipeError(
+        f"{where}, {key}", "cannot have this value", value=value, way_out=f"give {wanted}"
+    )
+
+
+def _parse(value: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+
+
+def _folder() -> Path:
+    return Path(str(files("nodewise.training") / "recipes"))
+
+
+def _path(recipe: str | Path) -> Path:
+    if str(recipe) in recipe_names():
+        return _folder() / f"{recipe}.toml"
+    if Path(recipe).suffix == ".toml":
+        return Path(recipe)
+    raise UnknownNameError("recipe", str(recipe), recipe_names())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A recipe file whose tables and keys are all known."""
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecipeError(
+            str(path), f"cannot be read ({error})", way_out="name a TOML file with a recipe"
+        ) from error
+    for table in content:
+        if table not in ("description", "defaults", "models", "datasets"):
+            raise UnknownNameError(f"{path.name}, table", table, ("defaults", "models", "datasets"))
+    models = content.get("models", {})
+    tables = [content.get("defaults", {}), *content.get("datasets", {}).values()]
+    for table in models.values():
+        tables += [{k: v for k, v in table.items() if k != "datasets"}]
+        tables += table.get("datasets", {}).values()
+    for table in tables:
+        check_settings(table, path.name)
+    return content

@@ -1,0 +1,200 @@
+"""One run: a model, a recipe, a graph and a seed become a record."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor
+from torch.nn import Module
+
+from nodewise._version import __version__
+from nodewise.data.splits import Split
+from nodewise.models.zoo import build_model
+from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.training.engines import Engine, Graph, make_engine
+from nodewise.training.inputs import prepare
+from nodewise.training.loop import Epoch, Keeper, Progress, fit
+from nodewise.training.metrics import score
+from nodewise.training.randomness import own_randomness
+from nodewise.training.recipe import Recipe
+from nodewise.training.run_folder import open_run
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train on what; a seed makes it a run.
+
+    Attributes:
+        data: The graph, with `x`, `edge_index` and `y`.
+        split: Which nodes are for what.
+        source: Where graph and split come from, for the record: `dataset` and more.
+        model: A name of the zoo.
+        recipe: How to build and train it.
+    """
+
+    data: Data
+    split: Split
+    source: Mapping[str, Any]
+    model: str
+    recipe: Recipe
+    build: Callable[[int, int], Module] | None = field(default=None, repr=False)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What an engine learns from."""
+        x = prepare(self.data.x, self.recipe.optimization.features)
+        return Graph(x, self.data.edge_index, self.data.y, self.split)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """Names of the classes, numbers where there are no names."""
+        names = self.data.get("class_names")
+        return list(names) if names else [str(k) for k in range(int(self.data.y.max()) + 1)]
+
+    def config(self, seed: int) -> dict[str, Any]:
+        """What makes a run this run and no other, as `config.toml` has it."""
+        return {
+            "nodewise": __version__,
+            "model": self.model,
+            "recipe": self.recipe.name,
+            "seed": seed,
+            "split_sha256": self.split.sha256(),
+            "graph": {
+                **self.source,
+                "sha256": graph_sha256(self.data),
+                "features": int(self.data.x.size(1)),
+                "classes": self.class_names,
+            },
+            "settings": self.recipe.settings,
+        }
+
+    def engine(self) -> Engine:
+        """A fresh model, from torch's random state, on the graph."""
+        sizes = int(self.data.x.size(1)), len(self.class_names)
+        if self.build is not None:
+            model = self.build(*sizes)
+        else:
+            model = build_model(self.model, *sizes, **vars(self.recipe.architecture))
+        return make_engine(model, self.graph, self.recipe)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How others take part in a run.
+
+    Attributes:
+        epoch: Called after every epoch with its line of history.
+        stop: Asked after every epoch whether to save and stop.
+        checkpoint_seconds: Time between checkpoints.
+    """
+
+    epoch: Callable[[Epoch], None] = lambda line: None
+    stop: Callable[[], bool] = lambda: False
+    checkpoint_seconds: float = 10.0
+
+
+def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) -> dict[str, Any]:
+    """Train in a folder, from its last checkpoint on, and return the record.
+
+    A finished run is not trained again. An interrupted one has `interrupted` in its record, and
+    the record is not written.
+
+    Raises:
+        RunError: Another process works there, or the folder holds another run.
+        DivergedError: The loss became infinite or undefined.
+    """
+    with open_run(folder, task.config(seed)) as run:
+        record = run.result
+        if record is None:
+            engine, record = train(task, seed, run, watch)
+            if not record["interrupted"]:
+                run.finish(engine.model.state_dict(), record)
+        return record
+
+
+def train(
+    task: Task, seed: int, keeper: Keeper | None = None, watch: Watch | None = None
+) -> tuple[Engine, dict[str, Any]]:
+    """Train, and return the engine with the best epoch's weights, and the record."""
+    watch = watch or Watch()
+    with own_randomness(seed):
+        engine = task.engine()
+        progress = fit(
+            engine,
+            task.recipe.stopping,
+            keeper,
+            watch.epoch,
+            watch.stop,
+            watch.checkpoint_seconds,
+        )
+    return engine, record_of(task, seed, engine, progress)
+
+
+def record_of(task: Task, seed: int, engine: Engine, progress: Progress) -> dict[str, Any]:
+    """A run's record: every number that is printed anywhere comes from one."""
+    record = {
+        "dataset": task.source.get("dataset"),
+        "model": task.model,
+        "recipe": task.recipe.name,
+        "seed": seed,
+        "interrupted": progress.interrupted,
+        "epochs": progress.epoch,
+        "best_epoch": progress.best.epoch,
+        "seconds": progress.seconds,
+    }
+    if progress.interrupted:
+        return record
+    logits = engine.logits()
+    return {
+        **record,
+        **judge(logits, task.data.y, task.split),
+        "parameters": sum(weight.numel() for weight in engine.model.parameters()),
+        "split_sha256": task.split.sha256(),
+        "graph_sha256": graph_sha256(task.data),
+        "logits_sha256": _sha256(logits),
+        "settings": task.recipe.settings,
+        "versions": versions(),
+    }
+
+
+def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
+    """Scores on the validation and test nodes, where there are any."""
+    labels, predicted = y.numpy(), logits.argmax(1).numpy()
+    known = labels[np.concatenate([nodes for _, nodes in split])]
+    scores: dict[str, float] = {}
+    for part, nodes in split:
+        if part != "train" and len(nodes):
+            found = score(labels[nodes], predicted[nodes], known)
+            scores |= {f"{part}_{name}": value for name, value in vars(found).items()}
+    return scores
+
+
+def versions() -> dict[str, str]:
+    """What computed a record."""
+    packages = {name: version(name) for name in ("torch", "torch-geometric", "numba", "numpy")}
+    return {"nodewise": __version__, "python": platform.python_version(), **packages}
+
+
+def graph_sha256(data: Data) -> str:
+    """The fingerprint of features, edges and labels; the same for dense and sparse features."""
+    x: Features = as_features(data.x)
+    rows = x if isinstance(x, SparseRows) else SparseRows.from_dense(x)
+    return _sha256(rows.crow, rows.col, rows.values, data.edge_index, data.y)
+
+
+def _sha256(*tensors: Tensor) -> str:
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(np.ascontiguousarray(tensor.numpy()).tobytes())
+    return digest.hexdigest()

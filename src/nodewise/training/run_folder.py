@@ -1,0 +1,180 @@
+"""A run's folder: configuration, history, checkpoint, model, result.
+
+Whatever happens to the process, a folder is either finished, can be continued, or says what is
+wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from filelock import FileLock, Timeout
+from torch import Tensor
+
+from nodewise.data.atomic import replacing
+from nodewise.errors import RunError
+from nodewise.training.loop import Epoch, Tensors
+from nodewise.training.tensor_file import load_tensors, save_tensors, writing
+
+CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
+_CHECKPOINT = Path("checkpoint") / "last.safetensors"
+
+
+class RunFolder:
+    """One run's files; a `Keeper` of the loop. Use `open_run` to hold it alone.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: list[str] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What `config.toml` says.
+
+        Raises:
+            RunError: There is none, or it is not TOML.
+        """
+        try:
+            return tomllib.loads((self.path / CONFIG).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunError(
+                str(self.path / CONFIG),
+                f"cannot be read ({error})",
+                way_out="name a folder that `nodewise train` wrote",
+            ) from error
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """What `result.json` says; None before the run has ended.
+
+        Raises:
+            RunError: It is not JSON.
+        """
+        path = self.path / RESULT
+        if not path.exists():
+            return None
+        try:
+            content = json.loads(path.read_bytes())
+            return dict(content)
+        except (OSError, ValueError, TypeError) as error:
+            raise RunError(
+                str(path), f"cannot be read ({error})", way_out="delete it, and run again"
+            ) from error
+
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The last checkpoint; the history is cut back to it."""
+        checkpoint = None
+        if (self.path / _CHECKPOINT).exists():
+            checkpoint = load_tensors(self.path / _CHECKPOINT)
+        self._cut_history(0 if checkpoint is None else checkpoint[1]["epoch"])
+        return checkpoint
+
+    def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
+        """Replace the checkpoint, the history first: it is never behind."""
+        self._flush()
+        save_tensors(self.path / _CHECKPOINT, tensors, about)
+
+    def record(self, epoch: Epoch) -> None:
+        """Remember a line of history until the next checkpoint."""
+        self._lines.append(json.dumps(epoch))
+
+    def finish(self, weights: Mapping[str, Tensor], result: Mapping[str, Any]) -> None:
+        """Write model and result; the result comes last and says that all is there."""
+        self._flush()
+        save_tensors(self.path / MODEL, weights, {"model": result["model"]})
+        write_json(self.path / RESULT, result)
+        (self.path / _CHECKPOINT).unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        path = self.path / HISTORY
+        with writing(path), path.open("a") as stream:
+            stream.writelines(f"{line}\n" for line in self._lines)
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._lines.clear()
+
+    def _cut_history(self, epochs: int) -> None:
+        """Keep the lines of the first epochs; a killed process may have left more, or half a line.
+
+        They are one line an epoch, so counting is enough.
+        """
+        path = self.path / HISTORY
+        lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
+        with writing(path), replacing(path) as stream:
+            stream.writelines(lines)
+
+
+@contextmanager
+def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
+    """Hold a run's folder alone; make it, or check that it holds the very run `config` says.
+
+    Raises:
+        RunError: Another process works in it, or it holds another run.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(
+            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
+        ) from error
+    lock = FileLock(path / ".lock")
+    try:
+        # flock: the lock goes with the process, however that ends.
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(
+            str(path),
+            "another process is working on this run",
+            way_out="wait for it, or choose another folder",
+        ) from error
+    try:
+        folder = RunFolder(path)
+        _match(folder, dict(config))
+        yield folder
+    finally:
+        lock.release()
+
+
+def _match(folder: RunFolder, config: dict[str, Any]) -> None:
+    path = folder.path / CONFIG
+    if not path.exists():
+        with writing(path), replacing(path) as stream:
+            tomli_w.dump(config, stream)
+        return
+    there, asked = _flat(folder.config), _flat(tomllib.loads(tomli_w.dumps(config)))
+    for key in sorted(there.keys() | asked.keys()):
+        if there.get(key) != asked.get(key):
+            raise RunError(
+                str(folder.path),
+                f"holds a run with {key} = {there.get(key)!r}, not {asked.get(key)!r}",
+                way_out="choose another folder with --out, or ask for the same run",
+            )
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat = {}
+    for key, value in table.items():
+        inner = _flat(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
+        flat.update({f"{prefix}{name}": kept for name, kept in inner.items()})
+    return flat
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object that is whole or not there.
+
+    Raises:
+        RunError: The disk is full, or the folder cannot be written.
+    """
+    with writing(path), replacing(path) as stream:
+        stream.write(json.dumps(content, indent=2).encode() + b"\n")

@@ -1,0 +1,79 @@
+"""Named tensors and a JSON object in one file that is whole or not there, and runs no code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from nodewise.data.atomic import replacing
+from nodewise.errors import RunError
+
+_ABOUT, _DIGEST = "nodewise", "sha256"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what goes wrong on the disk into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            str(path),
+            f"cannot be written ({error.strerror}); what was there before is intact",
+            way_out="make room or choose another folder, then run the same command again",
+        ) from error
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    """Write the file in place of an older one, which stays as it is if that fails.
+
+    Raises:
+        RunError: The disk is full, or the folder cannot be written.
+    """
+    # Copies: safetensors refuses tensors that share memory.
+    whole = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    text = json.dumps(about)
+    content = save(whole, {_ABOUT: text, _DIGEST: _digest(whole, text)})
+    with writing(path), replacing(path) as stream:
+        stream.write(content)
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `save_tensors` wrote.
+
+    Raises:
+        RunError: The file is missing, truncated, altered, or something else altogether.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        text = header[_ABOUT]
+        if header[_DIGEST] != _digest(tensors, text):
+            raise ValueError("it does not match the SHA-256 it carries")
+        return tensors, json.loads(text)
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise RunError(
+            str(path),
+            f"is not a file that nodewise wrote, or was damaged ({error})",
+            way_out="restore it, or train again in another folder",
+        ) from error
+
+
+def _digest(tensors: Mapping[str, Tensor], about: str) -> str:
+    """Over the object's text, then each tensor's name, type, shape and bytes, by name."""
+    digest = hashlib.sha256(about.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
