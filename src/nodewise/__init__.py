@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nodewise.data.splits import Split as Split
     from nodewise.data.splits import random_split as random_split
     from nodewise.data.toy import toy_graph as toy_graph
+    from nodewise.estimator import NodeClassifier as NodeClassifier
     from nodewise.models.classifier import LGAT as LGAT
     from nodewise.models.classifier import LGCN as LGCN
     from nodewise.models.classifier import LGIN as LGIN
@@ -30,6 +31,7 @@ _HOME = {
     "LGCN": "nodewise.models.classifier",
     "LGIN": "nodewise.models.classifier",
     "LocalizedConv": "nodewise.nn.localized_conv",
+    "NodeClassifier": "nodewise.estimator",
     "Penalty": "nodewise.nn.penalty",
     "Split": "nodewise.data.splits",
     "build_model": "nodewise.models.zoo",
@@ -45,6 +47,7 @@ __all__ = [
     "LGCN",
     "LGIN",
     "LocalizedConv",
+    "NodeClassifier",
     "Penalty",
     "Split",
     "__version__",

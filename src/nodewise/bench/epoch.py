@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -94,7 +95,7 @@ class Fit:
 
 def bench_epoch(
     dataset: str,
-    root: str | None = None,
+    root: str | Path | None = None,
     repeats: int = 25,
     progress: Callable[[str], None] = print,
 ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Problem:
     heads: int
 
     @classmethod
-    def of(cls, dataset: str, heads: int, root: str | None = None) -> Problem:
+    def of(cls, dataset: str, heads: int, root: str | Path | None = None) -> Problem:
         """Load a data set, rows summing to one, and draw weights."""
         data = load_dataset(dataset, root)
         x = unit_rows(data.x)
@@ -160,7 +161,10 @@ def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
 
 
 def bench_messages(
-    dataset: str, root: str | None = None, repeats: int = 7, progress: Callable[[str], None] = print
+    dataset: str,
+    root: str | Path | None = None,
+    repeats: int = 7,
+    progress: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Measure, and return the figures under the keys of the command."""
     problem, eight = Problem.of(dataset, 1, root), Problem.of(dataset, 8, root)

@@ -8,16 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Threads
+from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
 
 app = typer.Typer(
     help="Measure what localization costs here: ratios, side by side in one run.",
     no_args_is_help=True,
 )
 Dataset = Annotated[str, typer.Option("--dataset", help="The data set; see `nodewise datasets`.")]
-Root = Annotated[
-    str | None, typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA).")
-]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Timed calls; medians are shown.")]
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Also draw the curve to this PNG, SVG or PDF file.")
@@ -43,7 +40,7 @@ def messages(
     - `nodewise bench messages`
     - `nodewise bench messages --dataset chameleon --json`
     """
-    _set_threads(threads)
+    set_threads(threads)
     from nodewise.bench.messages import bench_messages
 
     _report(bench_messages(dataset, root, repeats, _progress(quiet)), json)
@@ -65,7 +62,7 @@ def epoch(
     - `nodewise bench epoch`
     - `nodewise bench epoch --dataset amazon --json`
     """
-    _set_threads(threads)
+    set_threads(threads)
     from nodewise.bench.epoch import bench_epoch
 
     _report(bench_epoch(dataset, root, repeats, _progress(quiet)), json)
@@ -89,7 +86,7 @@ def scale(
     - `nodewise bench scale --plot scale.png`
     - `nodewise bench scale --largest 1000000`
     """
-    _set_threads(threads)
+    set_threads(threads)
     from nodewise.bench.scale import EDGES, bench_scale, plot_scale
 
     sizes = [edges for edges in EDGES if edges <= largest]
@@ -97,13 +94,6 @@ def scale(
     if plot is not None:
         plot_scale(figures, plot)
     _report(figures, json)
-
-
-def _set_threads(threads: int | None) -> None:
-    if threads is not None:
-        import torch
-
-        torch.set_num_threads(threads)
 
 
 def _progress(quiet: bool) -> Callable[[str], None]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet
+from nodewise.cli.options import Json, Quiet, Root
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from nodewise.data.catalogue import Dataset
 
-Root = Annotated[
-    Path | None,
-    typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),
-]
 _COLUMNS = {
     "nodes": "{:,}",
     "edges": "{:,}",

@@ -1,7 +1,8 @@
-"""The options that every command shares, each defined once."""
+"""The options that several commands share, each defined once."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,3 +14,39 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only."
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="CPU threads to use (default: all cores).")
 ]
+Device = Annotated[
+    str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps, ...")
+]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),
+]
+
+
+def set_threads(threads: int | None) -> None:
+    """Compute with so many threads from now on."""
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def check_device(device: str) -> None:
+    """Fail early, and in one line, where a device cannot be had.
+
+    Raises:
+        InputError: There is no such device here.
+    """
+    import torch
+
+    from nodewise.errors import InputError
+
+    try:
+        torch.empty(1, device=device).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(
+            "--device",
+            f"cannot be used ({str(error).splitlines()[0]})",
+            value=device,
+            way_out="leave it out to compute on the CPU",
+        ) from None

@@ -160,6 +160,31 @@ def random_split(
     return Split(train, rest[:val], rest[val : val + test])
 
 
+def hold_out(train: ArrayLike, y: ArrayLike, test: ArrayLike = (), share: int = 5) -> Split:
+    """A split whose validation nodes are taken from the training nodes: one in `share` per class.
+
+    A class with a single training node keeps it. The same nodes give the same split.
+
+    Raises:
+        SplitError: No class has two training nodes, so that nothing could be held out.
+    """
+    nodes, labels = node_numbers("train", train), torch.as_tensor(y).cpu().numpy()
+    order = nodes[FrozenRandom(0, "hold out").permutation(len(nodes))]
+    held = [
+        members[: max(1, len(members) // share)]
+        for members in (order[labels[order] == label] for label in np.unique(labels[order]))
+        if len(members) > 1
+    ]
+    if not held:
+        raise SplitError(
+            "train",
+            "no class has two nodes, so that none can be held out for validation",
+            way_out="name validation nodes, or label more",
+        )
+    val = np.concatenate(held)
+    return Split(nodes[~np.isin(nodes, val)], val, test)
+
+
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 0:

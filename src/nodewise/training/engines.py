@@ -129,6 +129,13 @@ class GradientEngine(Engine):
         loss, logits, y = self._loss("val")
         return loss, float((logits.argmax(1) == y).double().mean())
 
+    @torch.no_grad()
+    def logits(self) -> Tensor:
+        """Logits of all nodes."""
+        self.model.eval()
+        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
+        return logits
+
     def state(self) -> dict[str, Tensor]:
         """The optimizer's moments and step counts."""
         state = self.optimizer.state_dict()["state"]
@@ -153,7 +160,7 @@ class FieldEngine(GradientEngine):
         super().__init__(model, graph, recipe)
         self._parts = {}
         for part, numbers in graph.split:
-            nodes = torch.from_numpy(numbers.copy())
+            nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
             if part != "test":
                 field = model.receptive_field(graph.edge_index, len(graph.y), nodes)
                 self._parts[part] = (field.take(graph.x), field, graph.y[nodes])
@@ -168,13 +175,6 @@ class FieldEngine(GradientEngine):
         """As the model tells them apart."""
         return list(self.model.global_parameters()), list(self.model.local_parameters())
 
-    @torch.no_grad()
-    def logits(self) -> Tensor:
-        """Logits of all nodes."""
-        self.model.eval()
-        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
-        return logits
-
 
 class FullGraphEngine(GradientEngine):
     """Any model with `forward(x, edge_index)`, on the full graph and dense features.
@@ -183,22 +183,21 @@ class FullGraphEngine(GradientEngine):
     """
 
     def __init__(self, model: Module, graph: Graph, recipe: Recipe) -> None:
-        x = graph.x.dense() if isinstance(graph.x, SparseRows) else graph.x
-        super().__init__(model, graph._replace(x=x), recipe)
-        parts = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
-        self._parts = {part: (nodes, graph.y[nodes]) for part, nodes in parts.items()}
+        super().__init__(model, graph._replace(x=as_input(model, graph.x)), recipe)
+        self._parts = {}
+        for part, numbers in graph.split:
+            nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
+            self._parts[part] = (nodes, graph.y[nodes])
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
         """Computed on the full graph."""
         nodes, y = self._parts[part]
         return self.model(self.graph.x, self.graph.edge_index)[nodes], y, Modulations()
 
-    @torch.no_grad()
-    def logits(self) -> Tensor:
-        """Logits of all nodes."""
-        self.model.eval()
-        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
-        return logits
+
+def as_input(model: Module, x: Features) -> Features:
+    """Features as a model takes them: ours take sparse rows, others only dense ones."""
+    return x.dense() if isinstance(x, SparseRows) and not isinstance(model, Classifier) else x
 
 
 def make_engine(model: Module, graph: Graph, recipe: Recipe) -> Engine:

@@ -119,7 +119,8 @@ def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
     progress.best = rule.update(progress.best, epoch, accuracy, counted)
     if progress.best.epoch == epoch:
         progress.weights = {k: v.clone() for k, v in engine.model.state_dict().items()}
-    return {**line, "val_accuracy": accuracy, "val_loss": counted}
+    seen = {"val_accuracy": accuracy, "val_loss": counted, "waited": progress.best.waited}
+    return {**line, **seen}
 
 
 def _finite(loss: Loss, epoch: int, part: str) -> dict[str, float]:

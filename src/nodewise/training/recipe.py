@@ -103,18 +103,18 @@ class Recipe:
 
 def load_recipe(
     recipe: str | Path,
-    model: str,
+    model: str | None,
     dataset: str | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Recipe:
-    """A recipe for one model of the zoo on one data set.
+    """A recipe for one model on one data set.
 
     Later ones win: the recipe's defaults, its model's table, its data set's, the table of both,
     what makes the model's row (such as its width), and `overrides`.
 
     Args:
         recipe: "paper", "official", "nodewise", or the path of a TOML file.
-        model: A name of the zoo.
+        model: A name of the zoo, or None for a model of the caller's own.
         dataset: A data set's name, or None for a graph without one.
         overrides: Keys that the caller sets.
 
@@ -122,16 +122,22 @@ def load_recipe(
         RecipeError: A key or a value is not known; the error names the nearest.
         UnknownNameError: There is no such recipe or model.
     """
-    row, path = find_row(model), _path(recipe)
+    path = _path(recipe)
     content = _read(path)
-    of_model = content.get("models", {}).get(row.family, {})
+    family: str | None = None
+    defaults: Mapping[str, Any] = {}
+    own: Mapping[str, Any] = {}
+    if model is not None:
+        row = find_row(model)
+        family, defaults, own = row.family, row.defaults, row.settings
+    of_model = content.get("models", {}).get(family, {})
     layers = (
-        row.defaults,
+        defaults,
         content.get("defaults", {}),
         {key: value for key, value in of_model.items() if key != "datasets"},
         content.get("datasets", {}).get(dataset, {}),
         of_model.get("datasets", {}).get(dataset, {}),
-        row.settings,
+        own,
         check_settings(overrides or {}, "--set"),
     )
     settings = {key: value for layer in layers for key, value in layer.items()}

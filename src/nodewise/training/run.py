@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -39,8 +39,10 @@ class Task:
         data: The graph, with `x`, `edge_index` and `y`.
         split: Which nodes are for what.
         source: Where graph and split come from, for the record: `dataset` and more.
-        model: A name of the zoo.
+        model: A name of the zoo, or what to call a model of the caller's own.
         recipe: How to build and train it.
+        build: Makes a model of the caller's own from the numbers of features and classes; its
+            `forward` takes (x, edge_index).
     """
 
     data: Data
@@ -74,6 +76,7 @@ class Task:
                 **self.source,
                 "sha256": graph_sha256(self.data),
                 "features": int(self.data.x.size(1)),
+                "feature_names_sha256": names_sha256(self.data.get("feature_names")),
                 "classes": self.class_names,
             },
             "settings": self.recipe.settings,
@@ -86,7 +89,7 @@ class Task:
             model = self.build(*sizes)
         else:
             model = build_model(self.model, *sizes, **vars(self.recipe.architecture))
-        return make_engine(model, self.graph, self.recipe)
+        return make_engine(model.to(self.data.y.device), self.graph, self.recipe)
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ def record_of(task: Task, seed: int, engine: Engine, progress: Progress) -> dict
         "parameters": sum(weight.numel() for weight in engine.model.parameters()),
         "split_sha256": task.split.sha256(),
         "graph_sha256": graph_sha256(task.data),
-        "logits_sha256": _sha256(logits),
+        "logits_sha256": logits_sha256(logits),
         "settings": task.recipe.settings,
         "versions": versions(),
     }
@@ -170,7 +173,7 @@ def record_of(task: Task, seed: int, engine: Engine, progress: Progress) -> dict
 
 def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
     """Scores on the validation and test nodes, where there are any."""
-    labels, predicted = y.numpy(), logits.argmax(1).numpy()
+    labels, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
     known = labels[np.concatenate([nodes for _, nodes in split])]
     scores: dict[str, float] = {}
     for part, nodes in split:
@@ -193,8 +196,18 @@ def graph_sha256(data: Data) -> str:
     return _sha256(rows.crow, rows.col, rows.values, data.edge_index, data.y)
 
 
+def logits_sha256(logits: Tensor) -> str:
+    """The fingerprint of what a model says, bit for bit."""
+    return _sha256(logits)
+
+
+def names_sha256(names: Sequence[str] | None) -> str:
+    """The fingerprint of the features' names in their order; empty where they have none."""
+    return hashlib.sha256("\0".join(names).encode()).hexdigest() if names else ""
+
+
 def _sha256(*tensors: Tensor) -> str:
     digest = hashlib.sha256()
     for tensor in tensors:
-        digest.update(np.ascontiguousarray(tensor.numpy()).tobytes())
+        digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
     return digest.hexdigest()

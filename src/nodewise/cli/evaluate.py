@@ -1,0 +1,66 @@
+"""`nodewise evaluate`: a trained model judged again, from its files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
+from nodewise.cli.tables import percent, print_table
+
+Run = Annotated[
+    Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
+]
+
+
+def evaluate(
+    run: Run,
+    root: Root = None,
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Load a trained model, predict its graph, and score it beside what was recorded.
+
+    **Examples**
+
+    - `nodewise evaluate runs/mine`
+    - `nodewise evaluate runs/mine --json | tail -n 1`
+    """
+    set_threads(threads)
+    from nodewise.training.run import judge, logits_sha256
+    from nodewise.training.saved import load_run
+    from nodewise.training.task import load_source, split_of
+
+    model = load_run(run)
+    data = load_source(model.config["graph"], root)
+    split = split_of(data)
+    _check(model.config["split_sha256"], split.sha256())
+    logits = model.logits(data)
+    scores = judge(logits, data.y, split)
+    rows = [
+        [name.replace("_", " "), percent(scores, name), percent(model.result, name)]
+        for name in scores
+    ]
+    same = logits_sha256(logits) == model.result.get("logits_sha256")
+    footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
+    print_table(("", "now %", "recorded %"), rows, "" if quiet else footer)
+    if json:
+        from json import dumps
+
+        about: dict[str, Any] = {"run": str(model.folder), **scores, "same_bits": same}
+        typer.echo(dumps(about))
+
+
+def _check(recorded: str, found: str) -> None:
+    from nodewise.errors import SplitError
+
+    if recorded != found:
+        raise SplitError(
+            "split",
+            "is not the one the run was trained with",
+            value=found[:12],
+            way_out="restore the data set, or train again",
+        )

@@ -1,0 +1,29 @@
+"""Ctrl-C during training: finish the epoch, save, stop."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+
+
+@contextmanager
+def asking_to_stop() -> Iterator[Callable[[], bool]]:
+    """A function that says whether Ctrl-C (or a polite kill) came; a second one ends at once."""
+    asked = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,60 @@
+"""Progress on a terminal, and nothing where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from nodewise.training.early_stopping import StoppingRule
+
+Line = dict[str, Any]
+
+
+def make_progress(quiet: bool, *fields: str) -> Progress:
+    """A bar on stderr: description, bar, count, time left, and texts by the names of `fields`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    console = Console(stderr=True)
+    texts = [TextColumn(f"{{task.fields[{field}]}}") for field in fields]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts)
+    hidden = quiet or not console.is_terminal
+    return Progress(*columns, TimeLeft(), console=console, transient=True, disable=hidden)
+
+
+@contextmanager
+def epoch_progress(
+    description: str, rule: StoppingRule, quiet: bool
+) -> Iterator[Callable[[Line], None]]:
+    """A function to call after every epoch: it shows loss, accuracy, speed and time left."""
+    with make_progress(quiet, "state") as progress:
+        task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
+        began, count = perf_counter(), 0
+
+        def show(line: Line) -> None:
+            nonlocal count
+            count += 1
+            speed = count / (perf_counter() - began)
+            total, done = expected_epochs(rule, line), line["epoch"] + 1
+            progress.update(task, total=total, completed=done, state=_state(line, speed))
+
+        yield show
+
+
+def expected_epochs(rule: StoppingRule, line: Line) -> int:
+    """When training ends if nothing gets better from now on."""
+    start = max(rule.start_record_epoch, int(line.get("epoch", -1)))
+    return min(rule.epochs, start + 1 + rule.patience - int(line.get("waited", 0)))
+
+
+def _state(line: Line, speed: float) -> str:
+    terms = ("cross_entropy", "global_weights", "local_weights", "modulations")
+    loss = sum(line[term] for term in terms)
+    accuracy = f"val {100 * line['val_accuracy']:.1f} %" if "val_accuracy" in line else "val -"
+    return f"loss {loss:.3f}  {accuracy}  {speed:.0f} epochs/s"

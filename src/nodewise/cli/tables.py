@@ -1,0 +1,31 @@
+"""Tables on stdout, as wide as they need to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: str = "") -> None:
+    """A table without lines: the first column to the left, the others to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200  # a pipe has no width; do not fold the rows at the usual 80
+    console.print(table)
+    if footer:
+        console.print(footer, highlight=False, soft_wrap=True, markup=False)
+
+
+def percent(record: Mapping[str, Any], name: str) -> str:
+    """A fraction of a record in percent, or mean and deviation where it has those."""
+    if f"{name}_mean" in record:
+        return f"{100 * record[f'{name}_mean']:.1f} ± {100 * record[f'{name}_std']:.1f}"
+    return f"{100 * record[name]:.1f}" if name in record else "-"

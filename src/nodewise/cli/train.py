@@ -1,0 +1,170 @@
+"""`nodewise train`: one model, one graph, some seeds; folders of records and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nodewise.cli.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.cli.options import Device, Json, Quiet, Root, Threads, check_device, set_threads
+from nodewise.cli.progress import epoch_progress
+from nodewise.cli.tables import percent, print_table
+
+if TYPE_CHECKING:
+    from nodewise.training.run import Task, Watch
+
+DatasetName = Annotated[str, typer.Argument(help="A data set; see `nodewise datasets`.")]
+Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
+RecipeName = Annotated[
+    str,
+    typer.Option("--recipe", "-r", help="paper, official, nodewise, or the path of a TOML file."),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option("--runs", min=1, help="So many runs, in OUT/seed-S, OUT/seed-S+1, ..."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The (first) seed.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe; repeatable."),
+]
+SplitName = Annotated[
+    str | None,
+    typer.Option("--split", help="public, random, or the number of a stored split."),
+]
+SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which random split.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="Folder of the run (default: runs/DATASET-MODEL-RECIPE)."),
+]
+Track = Annotated[
+    str | None, typer.Option("--track", help="Write the history to tensorboard or mlflow, too.")
+]
+
+
+def train(
+    dataset: DatasetName,
+    model: Model = "LGCN",
+    recipe: RecipeName = "nodewise",
+    runs: Runs = None,
+    seed: Seed = 0,
+    settings: Set = None,
+    split: SplitName = None,
+    split_seed: SplitSeed = 0,
+    out: Out = None,
+    track: Track = None,
+    root: Root = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model and keep its record, history and weights in a folder.
+
+    Ctrl-C finishes the epoch, saves and stops; the same command goes on from there. What is
+    finished is not trained again. With `--runs`, every seed has a folder of its own.
+
+    **Examples**
+
+    - `nodewise train toy`
+    - `nodewise train cora --model LGCN --recipe official --runs 10`
+    - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
+    """
+    set_threads(threads)
+    check_device(device)
+    from nodewise.training.run import train_in
+    from nodewise.training.runs import summarize, train_seeds
+    from nodewise.training.tracking import make_tracker
+
+    task = _task(dataset, model, recipe, settings or [], split, split_seed, root, device)
+    folder = out or Path("runs") / f"{dataset}-{model.replace(':', '_')}-{task.recipe.name}"
+    make_tracker(track, folder, seed).close()  # fails now rather than after an hour
+    with _watching(task, quiet, folder, track) as watch:
+        if runs is None:
+            records = [train_in(folder, task, seed, watch(seed))]
+        else:
+            records = train_seeds(folder, task, range(seed, seed + runs), watch)
+    if records[-1]["interrupted"]:
+        epochs = records[-1]["epochs"]
+        typer.echo(
+            f"nodewise: stopped after {epochs} epochs of seed {records[-1]['seed']}, all saved in "
+            f"{folder}; run the same command to go on",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED)
+    summary = {**summarize(records), "out": str(folder)}
+    _print(summary, folder, quiet)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(summary))
+
+
+def _task(
+    dataset: str,
+    model: str,
+    recipe: str,
+    settings: list[str],
+    split: str | None,
+    split_seed: int,
+    root: Path | None,
+    device: str,
+) -> Task:
+    from nodewise.training.recipe import load_recipe, parse_settings
+    from nodewise.training.task import dataset_task
+
+    # The recipe first: a wrong flag should not wait for a data set to load.
+    chosen = load_recipe(recipe, model, dataset, parse_settings(settings))
+    return dataset_task(dataset, model, chosen, split, split_seed, root, device)
+
+
+@contextmanager
+def _watching(
+    task: Task, quiet: bool, folder: Path, track: str | None
+) -> Iterator[Callable[[int], Watch]]:
+    """Gives every seed's run a progress line, a tracker, and an ear for Ctrl-C."""
+    from contextlib import ExitStack
+
+    from nodewise.training.run import Watch
+    from nodewise.training.tracking import make_tracker
+
+    with asking_to_stop() as stop, ExitStack() as of_run:
+
+        def watch(seed: int) -> Watch:
+            of_run.close()
+            description = f"{task.model}, seed {seed}"
+            show = of_run.enter_context(epoch_progress(description, task.recipe.stopping, quiet))
+            tracker = make_tracker(track, folder, seed)
+            of_run.callback(tracker.close)
+
+            def epoch(line: dict[str, Any]) -> None:
+                show(line)
+                tracker.log(line)
+
+            return Watch(epoch, stop)
+
+        yield watch
+
+
+def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
+    names = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
+    rows = [
+        [
+            f"seed {record['seed']}",
+            *(percent(record, name) for name in names),
+            f"{record['best_epoch']} of {record['epochs']}",
+            f"{record['seconds']:.1f}",
+        ]
+        for record in summary["runs"]
+    ]
+    if len(rows) > 1:
+        rows.append(
+            ["mean", *(percent(summary, name) for name in names), "", f"{summary['seconds']:.1f}"]
+        )
+    columns = ("", "test accuracy %", "micro-F %", "macro-F %", "val accuracy %", "epoch", "s")
+    footer = "" if quiet else f"in {folder}; next: nodewise predict {folder} --out predictions.csv"
+    print_table(columns, rows, footer)

@@ -1,0 +1,192 @@
+"""`NodeClassifier`: a graph in, labels out, with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from torch import Tensor
+from torch.nn import Module
+
+from nodewise.data.checks import check_data, check_graph
+from nodewise.data.splits import Split, hold_out
+from nodewise.errors import SplitError
+from nodewise.training.loop import Epoch
+from nodewise.training.recipe import load_recipe
+from nodewise.training.run import Task, Watch, train
+from nodewise.training.run_folder import open_run
+from nodewise.training.saved import SavedModel, load_run
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+Factory = Callable[[int, int], Module]
+
+
+class NodeClassifier(BaseEstimator):  # type: ignore[misc]
+    """Trains a model on a graph and predicts the class of every node.
+
+    Args:
+        model: A name of the zoo, or a function that makes a model of your own from the numbers of
+            features and classes; its `forward` takes (x, edge_index).
+        recipe: "paper", "official", "nodewise", or the path of a TOML file.
+        random_state: The seed; None draws one.
+        settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
+        verbose: Whether to print a line every hundred epochs.
+
+    Attributes:
+        classes_: The classes: names where the graph has them, else numbers.
+        history_: A dictionary for every epoch.
+        result_: The run's record.
+        model_: The trained model.
+    """
+
+    def __init__(
+        self,
+        model: str | Factory = "LGCN",
+        recipe: str | Path = "nodewise",
+        random_state: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.model = model
+        self.recipe = recipe
+        self.random_state = random_state
+        self.settings = settings
+        self.verbose = verbose
+
+    def fit(
+        self,
+        data: Data,
+        train_index: ArrayLike | None = None,
+        val_index: ArrayLike | None = None,
+    ) -> Self:
+        """Train.
+
+        Args:
+            data: A graph with `x`, `edge_index`, `y` (-1 for nodes without label), and masks unless
+                `train_index` is given.
+            train_index: The nodes to learn from, instead of `data.train_mask`.
+            val_index: The nodes that choose the epoch; without them, and without `data.val_mask`, a
+                fifth of the training nodes of each class is held out for that.
+
+        Raises:
+            GraphError: The graph cannot be used.
+            SplitError: There are no nodes to learn from, or they have no labels.
+        """
+        check_data(data)
+        split = _split(data, train_index, val_index)
+        self._task = self._make_task(data, split)
+        seed = np.random.randint(2**31) if self.random_state is None else self.random_state
+        self.history_: list[Epoch] = []
+        engine, self.result_ = train(self._task, int(seed), watch=Watch(self._note))
+        self.model_ = engine.model.eval()
+        self._remember(data)
+        return self
+
+    def predict(self, data: Data) -> NDArray[Any]:
+        """The class of every node, as in `classes_`."""
+        return np.asarray(self.classes_[self.predict_proba(data).argmax(1)])
+
+    def predict_proba(self, data: Data) -> NDArray[np.float32]:
+        """The probability of every class for every node, shape (nodes, classes)."""
+        self._check_fitted()
+        check_graph(data.x, data.edge_index)
+        return self._saved().logits(data).softmax(1).numpy()  # type: ignore[no-any-return]
+
+    def score(self, data: Data, index: ArrayLike | None = None) -> float:
+        """The accuracy on `index`, or on `data.test_mask`."""
+        nodes = np.asarray(data.test_mask.nonzero().view(-1) if index is None else index)
+        right = self.predict_proba(data).argmax(1) == data.y.numpy()
+        return float(right[nodes].mean())
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder, as `nodewise train` does.
+
+        Raises:
+            RunError: The folder holds another run, or cannot be written.
+        """
+        self._check_fitted()
+        with open_run(Path(folder), self._config) as run:
+            for line in self.history_:
+                run.record(line)
+            run.finish(self.model_.state_dict(), self.result_)
+
+    @classmethod
+    def load(cls, folder: str | Path, model: Factory | None = None) -> Self:
+        """A fitted classifier from a folder that `save` or `nodewise train` wrote.
+
+        Args:
+            folder: The folder.
+            model: The function that made the model, if it is not one of the zoo.
+
+        Raises:
+            RunError: A file is missing, damaged, or of another model.
+        """
+        saved = load_run(Path(folder), model)
+        config = saved.config
+        made = cls(model or config["model"], config["recipe"], config["seed"], config["settings"])
+        made.model_, made.result_, made._config = saved.model, saved.result, config
+        made.history_ = saved.history()
+        made.classes_ = _classes(saved.class_names)
+        return made
+
+    def _make_task(self, data: Data, split: Split) -> Task:
+        if isinstance(self.model, str):
+            recipe = load_recipe(self.recipe, self.model, None, self.settings)
+            return Task(data, split, {}, self.model, recipe)
+        recipe = load_recipe(self.recipe, None, None, self.settings)
+        name = f"{self.model.__module__}.{self.model.__qualname__}"
+        return Task(data, split, {}, name, recipe, self.model)
+
+    def _remember(self, data: Data) -> None:
+        self._config = self._task.config(self.result_["seed"])
+        self.classes_ = _classes(self._task.class_names)
+        self.n_features_in_ = int(data.x.size(1))
+        del self._task
+
+    def _saved(self) -> SavedModel:
+        return SavedModel.of(Path("this classifier"), self._config, self.result_, self.model_)
+
+    def _note(self, line: Epoch) -> None:
+        self.history_.append(line)
+        if self.verbose and line["epoch"] % 100 == 0:
+            print({name: round(value, 4) for name, value in line.items()})
+
+    def _check_fitted(self) -> None:
+        if "model_" not in vars(self):
+            raise NotFittedError("this NodeClassifier is not fitted yet; call fit(data) first")
+
+
+def _classes(names: list[str]) -> NDArray[Any]:
+    """Numbers where the names are 0, 1, 2, ..., else the names."""
+    numbers = [str(k) for k in range(len(names))]
+    return np.arange(len(names)) if names == numbers else np.array(names)
+
+
+def _split(data: Data, train_index: ArrayLike | None, val_index: ArrayLike | None) -> Split:
+    train = _nodes(data, "train_mask", train_index)
+    if train.numel() == 0:
+        raise SplitError(
+            "train_mask", "selects no node", way_out="give train_index or data.train_mask"
+        )
+    # A graph's own validation and test nodes go with its own training nodes only.
+    own = data if train_index is None else {}
+    val, test = _nodes(own, "val_mask", val_index), _nodes(own, "test_mask", None)
+    if val.numel() == 0:
+        return hold_out(train, data.y, test)
+    return Split(train.numpy(), val.numpy(), test.numpy())
+
+
+def _nodes(data: Any, mask: str, index: ArrayLike | None) -> Tensor:
+    if index is not None:
+        chosen = torch.as_tensor(index)
+        return chosen.nonzero().view(-1) if chosen.dtype == torch.bool else chosen.long()
+    found = data.get(mask)
+    return torch.empty(0, dtype=torch.int64) if found is None else found.nonzero().view(-1)

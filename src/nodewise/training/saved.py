@@ -1,0 +1,142 @@
+"""Trained models, from their folders back to life."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+
+from nodewise.errors import GraphError, NodewiseError, RunError
+from nodewise.models.zoo import build_model
+from nodewise.training.engines import as_input
+from nodewise.training.inputs import prepare
+from nodewise.training.recipe import Recipe
+from nodewise.training.run import names_sha256
+from nodewise.training.run_folder import HISTORY, MODEL, RESULT, RunFolder
+from nodewise.training.tensor_file import load_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained model with all it needs to be used.
+
+    Attributes:
+        folder: Where it lies.
+        config: What it was trained on, and how.
+        result: Its record.
+        model: The model, in evaluation mode.
+        recipe: How its input is prepared.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    result: dict[str, Any]
+    model: Module
+    recipe: Recipe
+
+    @classmethod
+    def of(
+        cls, folder: Path, config: dict[str, Any], result: dict[str, Any], model: Module
+    ) -> Self:
+        """A model that is at hand, with its configuration and record."""
+        recipe = Recipe.from_settings(config["recipe"], config["settings"])
+        return cls(folder, config, result, model.eval(), recipe)
+
+    def history(self) -> list[dict[str, Any]]:
+        """The epochs, as `history.jsonl` has them."""
+        path = self.folder / HISTORY
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes in the order of the logits."""
+        return list(self.config["graph"]["classes"])
+
+    @torch.no_grad()
+    def logits(self, data: Data) -> Tensor:
+        """Logits of all nodes of a graph with the same features, shape (N, classes).
+
+        Raises:
+            GraphError: The graph has other features.
+        """
+        self._check(data)
+        x = prepare(data.x, self.recipe.optimization.features)
+        logits: Tensor = self.model(as_input(self.model, x), data.edge_index)
+        return logits
+
+    def _check(self, data: Data) -> None:
+        graph = self.config["graph"]
+        if data.x.size(1) != graph["features"]:
+            raise GraphError(
+                "x",
+                f"{self.folder} was trained on {graph['features']} features",
+                value=int(data.x.size(1)),
+                way_out="give a graph with the same features in the same order",
+            )
+        trained, given = graph["feature_names_sha256"], names_sha256(data.get("feature_names"))
+        if trained and given and trained != given:
+            raise GraphError(
+                "feature_names",
+                f"are not those {self.folder} was trained on",
+                way_out="give a graph with the same features in the same order",
+            )
+
+
+def best_run(path: Path) -> Path:
+    """The folder itself, or of its runs the finished one with the best validation accuracy.
+
+    Raises:
+        RunError: There is no finished run.
+    """
+    if (path / RESULT).exists():
+        return path
+    runs = [folder.parent for folder in sorted(path.glob(f"seed-*/{RESULT}"))]
+    if not runs:
+        raise RunError(
+            str(path),
+            "holds no finished run",
+            way_out="name a folder that `nodewise train` wrote, or run it again to finish",
+        )
+    return max(runs, key=lambda folder: (RunFolder(folder).result or {}).get("val_accuracy", 0.0))
+
+
+def load_run(path: Path, build: Callable[[int, int], Module] | None = None) -> SavedModel:
+    """Load a trained model; no code in any file is run.
+
+    Args:
+        path: A run's folder, or one of several runs, of which the best by validation is taken.
+        build: What made the model, if it is not of the zoo.
+
+    Raises:
+        RunError: A file is missing, damaged, or of another model.
+    """
+    folder = best_run(Path(path))
+    run = RunFolder(folder)
+    config, result = run.config, run.result or {}
+    weights, _ = load_tensors(folder / MODEL)
+    try:
+        recipe = Recipe.from_settings(config["recipe"], config["settings"])
+        sizes = config["graph"]["features"], len(config["graph"]["classes"])
+        if build is not None:
+            model = build(*sizes)
+        else:
+            model = build_model(config["model"], *sizes, **vars(recipe.architecture))
+        model.load_state_dict(weights)
+    except (KeyError, TypeError, RuntimeError, NodewiseError) as error:
+        raise RunError(
+            str(folder),
+            f"model and configuration do not belong together ({str(error).splitlines()[0]})",
+            way_out="restore the files as `nodewise train` wrote them",
+        ) from error
+    return SavedModel.of(folder, config, result, model)
