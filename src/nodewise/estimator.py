@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 from torch.nn import Module
 
-from nodewise.data.checks import check_data, check_graph
+from nodewise.data.checks import check_data, check_graph, check_split
 from nodewise.data.splits import Split, hold_out
 from nodewise.errors import SplitError
 from nodewise.training.loop import Epoch
@@ -82,12 +82,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         """
         check_data(data)
         split = _split(data, train_index, val_index)
-        self._task = self._make_task(data, split)
+        check_split(*split.masks(data.num_nodes), num_nodes=data.num_nodes, y=data.y)
+        task = self._make_task(data, split)
         seed = np.random.randint(2**31) if self.random_state is None else self.random_state
         self.history_: list[Epoch] = []
-        engine, self.result_ = train(self._task, int(seed), watch=Watch(self._note))
-        self.model_ = engine.model.eval()
-        self._remember(data)
+        engine, self.result_ = train(task, int(seed), watch=Watch(self._note))
+        self.model_, self._config = engine.model.eval(), task.config(int(seed))
+        self.classes_ = _classes(task.class_names)
+        self.n_features_in_ = int(data.x.size(1))
         return self
 
     def predict(self, data: Data) -> NDArray[Any]:
@@ -98,7 +100,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         """The probability of every class for every node, shape (nodes, classes)."""
         self._check_fitted()
         check_graph(data.x, data.edge_index)
-        return self._saved().logits(data).softmax(1).numpy()  # type: ignore[no-any-return]
+        return self._saved().logits(data).softmax(1).cpu().numpy()
 
     def score(self, data: Data, index: ArrayLike | None = None) -> float:
         """The accuracy on `index`, or on `data.test_mask`."""
@@ -144,12 +146,6 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         recipe = load_recipe(self.recipe, None, None, self.settings)
         name = f"{self.model.__module__}.{self.model.__qualname__}"
         return Task(data, split, {}, name, recipe, self.model)
-
-    def _remember(self, data: Data) -> None:
-        self._config = self._task.config(self.result_["seed"])
-        self.classes_ = _classes(self._task.class_names)
-        self.n_features_in_ = int(data.x.size(1))
-        del self._task
 
     def _saved(self) -> SavedModel:
         return SavedModel.of(Path("this classifier"), self._config, self.result_, self.model_)

@@ -182,7 +182,7 @@ def hold_out(train: ArrayLike, y: ArrayLike, test: ArrayLike = (), share: int = 
             way_out="name validation nodes, or label more",
         )
     val = np.concatenate(held)
-    return Split(nodes[~np.isin(nodes, val)], val, test)
+    return Split(nodes[~np.isin(nodes, val)], val, node_numbers("test", test))
 
 
 def _check_sizes(**sizes: int) -> None:

@@ -16,6 +16,7 @@ class Best:
         loss: The lowest loss.
         epoch: The epoch that is kept; -1 before there is one.
         epoch_accuracy: The accuracy of that epoch.
+        epoch_loss: Its loss.
         waited: Epochs since anything was as good as before.
     """
 
@@ -23,6 +24,7 @@ class Best:
     loss: float = inf
     epoch: int = -1
     epoch_accuracy: float = -inf
+    epoch_loss: float = inf
     waited: int = 0
 
 
@@ -61,7 +63,9 @@ class StoppingRule:
             loss=min(best.loss, loss),
             waited=0 if waits_on else best.waited + 1,
         )
-        return replace(after, epoch=epoch, epoch_accuracy=accuracy) if kept else after
+        if not kept:
+            return after
+        return replace(after, epoch=epoch, epoch_accuracy=accuracy, epoch_loss=loss)
 
     def _verdict(self, best: Best, accuracy: float, loss: float) -> tuple[bool, bool]:
         """Whether the epoch is kept, and whether the patience starts anew."""
@@ -70,7 +74,8 @@ class StoppingRule:
             return all(as_good), any(as_good)
         if self.keep == "loss":
             return loss < best.loss, loss < best.loss
-        better = accuracy > best.accuracy or (accuracy == best.accuracy and loss < best.loss)
+        before = best.epoch_accuracy, -best.epoch_loss
+        better = (accuracy, -loss) > before
         return better, better
 
     def ends(self, best: Best) -> bool:

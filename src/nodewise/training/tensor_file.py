@@ -17,7 +17,9 @@ from torch import Tensor
 from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
 
-_ABOUT, _DIGEST = "nodewise", "sha256"
+# One entry for both: safetensors writes several in an arbitrary order, and equal runs should have
+# equal files.
+_ENTRY = "nodewise"
 
 
 @contextmanager
@@ -40,9 +42,13 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, 
         RunError: The disk is full, or the folder cannot be written.
     """
     # Copies: safetensors refuses tensors that share memory.
-    whole = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    whole = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
     text = json.dumps(about)
-    content = save(whole, {_ABOUT: text, _DIGEST: _digest(whole, text)})
+    header = json.dumps({"sha256": _digest(whole, text), "about": text})
+    content = save(whole, {_ENTRY: header})
     with writing(path), replacing(path) as stream:
         stream.write(content)
 
@@ -55,13 +61,12 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """
     try:
         with safe_open(path, "pt") as file:
-            header = file.metadata() or {}
+            header = json.loads((file.metadata() or {})[_ENTRY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        text = header[_ABOUT]
-        if header[_DIGEST] != _digest(tensors, text):
+        if header["sha256"] != _digest(tensors, header["about"]):
             raise ValueError("it does not match the SHA-256 it carries")
-        return tensors, json.loads(text)
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        return tensors, json.loads(header["about"])
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise RunError(
             str(path),
             f"is not a file that nodewise wrote, or was damaged ({error})",

@@ -1,0 +1,29 @@
+"""A small task that trains in a moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+from nodewise.data.splits import random_split
+from nodewise.training.recipe import load_recipe
+from nodewise.training.run import Task
+
+OFFICIAL_SMALL = {"epochs": 12, "start_record_epoch": 3, "hidden_channels": 4}
+
+
+def small_graph(classes: int = 3) -> Data:
+    make = torch.Generator().manual_seed(0)
+    y = torch.arange(60) % classes
+    x = torch.randn(60, 7, generator=make) + torch.eye(7)[y]
+    source, target = torch.randint(60, (2, 200), generator=make)
+    return Data(x=x, edge_index=torch.stack([source, target]), y=y)
+
+
+def small_task(model: str = "LGCN", recipe: str = "official", **settings: Any) -> Task:
+    data = small_graph()
+    split = random_split(data.y, per_class=5, val=20, test=None, seed=0)
+    chosen = load_recipe(recipe, model, None, {**OFFICIAL_SMALL, **settings})
+    return Task(data, split, {"dataset": "small"}, model, chosen)
