@@ -94,7 +94,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, data: Data) -> NDArray[Any]:
         """The class of every node, as in `classes_`."""
-        return np.asarray(self.classes_[self.predict_proba(data).argmax(1)])
+        best = self.predict_proba(data).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, data: Data) -> NDArray[np.float32]:
         """The probability of every class for every node, shape (nodes, classes)."""
