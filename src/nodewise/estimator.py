@@ -20,7 +20,7 @@ from nodewise.errors import SplitError
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import load_recipe
 from nodewise.training.run import Task, Watch, train
-from nodewise.training.run_folder import open_run
+from nodewise.training.run_folder import RunFolder, open_run
 from nodewise.training.saved import SavedModel, load_run
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         config = saved.config
         made = cls(model or config["model"], config["recipe"], config["seed"], config["settings"])
         made.model_, made.result_, made._config = saved.model, saved.result, config
-        made.history_ = saved.history()
+        made.history_ = RunFolder(saved.folder).history
         made.classes_ = _classes(saved.class_names)
         return made
 

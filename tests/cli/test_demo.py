@@ -1,66 +1,68 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any
+import time
+from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from nodewise.cli import _plain_training
-from nodewise.cli.app import app
+Finished = tuple[subprocess.CompletedProcess[str], Path]
+COMMAND = [sys.executable, "-m", "nodewise", "demo"]
 
 
 @pytest.fixture(scope="module")
-def finished() -> subprocess.CompletedProcess[str]:
-    # One thread: on a busy machine a graph this small only loses time by waiting for a second.
-    options = ["--seeds", "1", "--threads", "1", "--json"]
-    command = [sys.executable, "-m", "nodewise", "demo", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True)
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    page = tmp_path_factory.mktemp("demo") / "demo.html"
+    command = [*COMMAND, "--seeds", "2", "--json", "--out", str(page)]
+    return subprocess.run(command, capture_output=True, text=True, check=True), page
 
 
-def test_the_last_line_is_the_json_object(finished: subprocess.CompletedProcess[str]) -> None:
-    answer = json.loads(finished.stdout.splitlines()[-1])
-    assert answer["report"] is None
-    (row,) = answer["table"]
-    assert row["model"] == "GCN"
-    assert 0.35 < row["test_accuracy_mean"] < 0.75  # better than chance, and far from solved
-    assert row["test_accuracy_std"] == 0  # of a single run
+def test_the_last_line_is_the_json_object(finished: Finished) -> None:
+    answer = json.loads(finished[0].stdout.splitlines()[-1])
+    assert answer["report"] == str(finished[1])
+    assert [row["model"] for row in answer["table"]] == ["GCN", "matched global", "LGCN"]
+    for row in answer["table"]:
+        accuracies = [run["test_accuracy"] for run in row["runs"]]
+        assert row["test_accuracy_mean"] == pytest.approx(sum(accuracies) / 2)
+        assert len({run["split_sha256"] for run in row["runs"]}) == 2  # a split of its own each
 
 
-def test_the_table_gives_percent(finished: subprocess.CompletedProcess[str]) -> None:
-    accuracy = json.loads(finished.stdout.splitlines()[-1])["table"][0]["test_accuracy_mean"]
-    assert f"{100 * accuracy:.1f} ± 0.0 %" in finished.stdout
+def test_localization_pays_on_the_toy_graph(finished: Finished) -> None:
+    _, matched, localized = json.loads(finished[0].stdout.splitlines()[-1])["table"]
+    assert localized["test_accuracy_mean"] > matched["test_accuracy_mean"] + 0.05
 
 
-def test_neither_bar_nor_warning_when_not_at_a_terminal(
-    finished: subprocess.CompletedProcess[str],
-) -> None:
-    assert finished.stderr == ""
+def test_the_table_and_the_page_give_percent(finished: Finished) -> None:
+    done, page = finished
+    for row in json.loads(done.stdout.splitlines()[-1])["table"]:
+        cell = f"{100 * row['test_accuracy_mean']:.1f} ± {100 * row['test_accuracy_std']:.1f}"
+        assert cell in done.stdout
+        assert f"<td>{cell}</td>" in page.read_text("utf-8")
 
 
-def test_mean_and_deviation_are_those_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: Iterator[float] = iter([0.5, 0.6, 0.7])
-    monkeypatch.setattr(_plain_training, "best_test_accuracy", lambda *_: next(found))
-    result = CliRunner().invoke(app, ["demo", "--seeds", "3", "--json"])
-    (row,) = json.loads(result.stdout.splitlines()[-1])["table"]
-    assert row["test_accuracy_mean"] == pytest.approx(0.6)
-    assert row["test_accuracy_std"] == pytest.approx(0.0816, abs=1e-4)
+def test_neither_bar_nor_warning_when_not_at_a_terminal(finished: Finished) -> None:
+    assert finished[0].stderr == ""
 
 
-def test_ctrl_c_ends_in_one_line_and_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any) -> float:
-        raise KeyboardInterrupt
+def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    process = subprocess.Popen(
+        [*COMMAND, "--out", str(page)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(6)
+    # As a terminal does it: to the whole group.
+    import os
 
-    monkeypatch.setattr(_plain_training, "best_test_accuracy", interrupted)
-    result = CliRunner().invoke(app, ["demo", "--seeds", "1"])
-    assert result.exit_code == 130
-    assert result.stdout == ""
-    assert result.stderr == "nodewise: stopped by Ctrl-C; nothing was written\n"
-
-
-@pytest.mark.parametrize("option", ["--seeds", "--threads"])
-def test_zero_is_refused(option: str) -> None:
-    assert CliRunner().invoke(app, ["demo", option, "0"]).exit_code == 2
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "nodewise: stopped by Ctrl-C; nothing was written\n"
+    assert not page.exists()

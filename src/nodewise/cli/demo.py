@@ -1,110 +1,120 @@
-"""`nodewise demo`: the toy graph, a model, a table; in under a minute and without a network."""
+"""`nodewise demo`: the toy graph, three models, a table and a page; no network, under a minute."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Threads
+from nodewise.cli.options import Json, Quiet
+from nodewise.cli.progress import make_progress
+from nodewise.cli.tables import percent, print_table
+from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-    from rich.table import Table
+    from nodewise.experiments.runner import Job
 
 Seeds = Annotated[
     int, typer.Option("--seeds", min=1, help="Runs; each has its own split and initialization.")
 ]
-_INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+Out = Annotated[Path, typer.Option("--out", "-o", help="The HTML report.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Runs side by side (default: all cores).")
+]
+_MODELS = {"GCN": "GCN", "matched global": "LGCN:global", "LGCN": "LGCN"}
 
 
 def demo(
-    seeds: Seeds = 5, threads: Threads = None, json: Json = False, quiet: Quiet = False
+    seeds: Seeds = 5,
+    out: Out = Path("nodewise-demo.html"),
+    workers: Workers = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Train on the embedded toy graph and print how well it went.
+    """Train GCN, the matched global model and LGCN on the embedded toy graph.
 
     The toy graph holds papers of six fields. Words such as "cell" or "kernel" stand for another
-    class in each field, and a paper's field shows only through its neighbourhood.
+    class in each field, and a paper's field shows only through its neighbourhood. The matched
+    global model is LGCN with localization switched off.
 
     **Examples**
 
     - `nodewise demo`
-    - `nodewise demo --seeds 1 --threads 1`
+    - `nodewise demo --seeds 2 --out demo.html`
     - `nodewise demo --json | tail -n 1`
     """
-    # A parameter called json is the option's name; the module comes under another.
-    from json import dumps
+    from tempfile import TemporaryDirectory
 
-    with _ending_cleanly():
-        accuracies = _train_gcn(seeds, threads, quiet)
-        rows = [_row("GCN", accuracies)]
-        _print(_table(rows, seeds))
-        if json:
-            typer.echo(dumps({"table": rows, "report": None}))
+    with TemporaryDirectory() as folder:
+        try:
+            records = _train(Path(folder), seeds, workers, quiet)
+        except KeyboardInterrupt:
+            typer.echo("nodewise: stopped by Ctrl-C; nothing was written", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        rows = _write(out, records, Path(folder))
+    noun = "seed" if seeds == 1 else "seeds"
+    columns = ("model", f"test accuracy %, {seeds} {noun}")
+    print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
+    if not quiet:
+        typer.echo(f"report: {out}")
+    if json:
+        from json import dumps
 
-
-@contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("nodewise: stopped by Ctrl-C; nothing was written", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
-
-
-def _train_gcn(seeds: int, threads: int | None, quiet: bool) -> list[float]:
-    """The test accuracy of PyG's GCN for each seed."""
-    import torch
-
-    from nodewise.cli._plain_training import PlainGCN, best_test_accuracy, toy_split
-    from nodewise.data.toy import toy_graph
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    data, accuracies = toy_graph(), []
-    with _progress(quiet) as progress:
-        for seed in progress.track(range(seeds), description="GCN on the toy graph"):
-            torch.manual_seed(seed)
-            model = PlainGCN(data.num_features, 8, len(data.class_names))
-            accuracies.append(best_test_accuracy(model, data, toy_split(data, seed)))
-    return accuracies
+        typer.echo(dumps({"table": rows, "report": str(out)}))
 
 
-def _progress(quiet: bool) -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+def _jobs(folder: Path, seeds: int) -> list[Job]:
+    from nodewise.experiments.runner import Job
 
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    hidden = quiet or not console.is_terminal
-    return Progress(*columns, console=console, transient=True, disable=hidden)
+    # LGCN first: the longest jobs should not be the last to start.
+    return [
+        Job("toy", model, seed, _folder(folder, name, seed), split="random", split_seed=seed)
+        for name, model in reversed(_MODELS.items())
+        for seed in range(seeds)
+    ]
 
 
-def _row(model: str, accuracies: list[float]) -> dict[str, Any]:
-    from statistics import fmean, pstdev
+def _folder(folder: Path, name: str, seed: int) -> Path:
+    from nodewise.training.runs import seed_folder
 
+    return seed_folder(folder / name, seed)
+
+
+def _train(
+    folder: Path, seeds: int, workers: int | None, quiet: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """The records of every model, by its name in the table."""
+    import os
+
+    from nodewise.experiments.runner import run_all
+    from nodewise.training.run_folder import RunFolder
+
+    jobs = _jobs(folder, seeds)
+    with make_progress(quiet) as progress:
+        bar = progress.add_task("three models on the toy graph", total=len(jobs))
+        for _, record in run_all(jobs, workers or os.cpu_count() or 1):
+            if record["interrupted"]:
+                raise KeyboardInterrupt
+            progress.advance(bar)
     return {
-        "model": model,
-        "test_accuracy_mean": fmean(accuracies),
-        "test_accuracy_std": pstdev(accuracies),
+        name: [RunFolder(_folder(folder, name, seed)).result or {} for seed in range(seeds)]
+        for name in _MODELS
     }
 
 
-def _table(rows: list[dict[str, Any]], seeds: int) -> Table:
-    from rich.table import Table
+def _write(
+    out: Path, records: dict[str, list[dict[str, Any]]], folder: Path
+) -> list[dict[str, Any]]:
+    """Write the page, and return the table's rows."""
+    from nodewise.report.demo import write_demo
+    from nodewise.training.run_folder import RunFolder
+    from nodewise.training.runs import summarize
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("model")
-    table.add_column(f"test accuracy, {seeds} {'seed' if seeds == 1 else 'seeds'}", justify="right")
-    for row in rows:
-        mean, std = 100 * row["test_accuracy_mean"], 100 * row["test_accuracy_std"]
-        table.add_row(row["model"], f"{mean:.1f} ± {std:.1f} %")
-    return table
-
-
-def _print(table: Table) -> None:
-    from rich.console import Console
-
-    Console().print(table)
+    rows = [{"model": name, **summarize(runs)} for name, runs in records.items()]
+    histories = {
+        name: [RunFolder(_folder(folder, name, seed)).history for seed in range(len(runs))]
+        for name, runs in records.items()
+    }
+    write_demo(out, rows, records, histories)
+    return rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.interrupts import INTERRUPTED, asking_to_stop
 from nodewise.cli.options import Device, Json, Quiet, Root, Threads, check_device, set_threads
 from nodewise.cli.progress import epoch_progress
 from nodewise.cli.tables import percent, print_table
+from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
     from nodewise.training.run import Task, Watch

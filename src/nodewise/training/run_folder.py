@@ -72,6 +72,13 @@ class RunFolder:
                 str(path), f"cannot be read ({error})", way_out="delete it, and run again"
             ) from error
 
+    @property
+    def history(self) -> list[Epoch]:
+        """The epochs that `history.jsonl` has; a last line cut short by a crash is left out."""
+        path = self.path / HISTORY
+        text = path.read_text("utf-8") if path.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; the history is cut back to it."""
         checkpoint = None

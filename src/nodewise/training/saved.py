@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +16,7 @@ from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import Recipe
 from nodewise.training.run import names_sha256
-from nodewise.training.run_folder import HISTORY, MODEL, RESULT, RunFolder
+from nodewise.training.run_folder import MODEL, RESULT, RunFolder
 from nodewise.training.tensor_file import load_tensors
 
 if TYPE_CHECKING:
@@ -51,12 +50,6 @@ class SavedModel:
         """A model that is at hand, with its configuration and record."""
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
         return cls(folder, config, result, model.eval(), recipe)
-
-    def history(self) -> list[dict[str, Any]]:
-        """The epochs, as `history.jsonl` has them."""
-        path = self.folder / HISTORY
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
 
     @property
     def class_names(self) -> list[str]:

@@ -36,8 +36,19 @@ def dataset_task(
         root: The folder of raw files.
         device: Where to compute.
     """
-    source = {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
-    data = load_source(source, root)
+    source = dataset_source(dataset, split, split_seed)
+    return make_task(load_source(source, root), source, model, recipe, device)
+
+
+def dataset_source(dataset: str, split: str | None = None, split_seed: int = 0) -> dict[str, Any]:
+    """Where graph and split come from, as records have it."""
+    return {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
+
+
+def make_task(
+    data: Data, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
+) -> Task:
+    """A model of the zoo on a graph with masks, and where that comes from."""
     return Task(data.to(device), split_of(data), source, model, recipe)
 
 

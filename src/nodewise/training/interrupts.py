@@ -1,4 +1,4 @@
-"""Ctrl-C during training: finish the epoch, save, stop."""
+"""Ctrl-C during training: finish the epoch, save, stop. Nothing here needs torch."""
 
 from __future__ import annotations
 
