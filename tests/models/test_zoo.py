@@ -16,10 +16,12 @@ COUNTS = {
     "GCN": 11_520,
     "GCN-64": 92_160,
     "GCN-96": 138_240,
+    "GCN-FiLM": 34_560,
     "LGCN": 103_584,
     "LGCN:global": 11_520,
     "GAT": 92_302,
     "GAT-96": 1_107_470,
+    "GAT-FiLM": 276_622,
     "LGAT": 835_982,
     "LGAT:global": 92_302,
     "LGIN": 126_624,
@@ -31,8 +33,9 @@ def test_cora_has_the_papers_parameter_counts(name: str, count: int) -> None:
     assert_parameter_count(build_model(name, 1433, 7), count)
 
 
-def test_gin_counts_the_bias_of_its_mlp() -> None:
-    assert_parameter_count(build_model("GIN", 1433, 7), 11_535, with_biases=True)
+@pytest.mark.parametrize(("name", "count"), [("GIN", 11_535), ("GIN-FiLM", 34_575)])
+def test_gin_counts_the_bias_of_its_mlp(name: str, count: int) -> None:
+    assert_parameter_count(build_model(name, 1433, 7), count, with_biases=True)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -41,7 +41,8 @@ class Architecture:
         message_dropout: Rate on the entries of localized messages.
         attention_dropout: Rate on attention coefficients.
         act: Activation between layers.
-        message_act: Activation of a message before it is localized on its edge.
+        message_act: Activation of a message before it is localized on its edge; in FiLM, after it
+            is scaled and shifted.
         output_act: Activation of the logits.
         bias: Whether a bias is added after aggregation.
         message_bias: Whether a bias is added to every message.
@@ -89,14 +90,12 @@ class Architecture:
         )
 
     def conv_options(self) -> dict[str, Any]:
-        """Arguments of every `LocalizedConv`."""
+        """Arguments that every conv takes."""
         same_name = (
-            "context",
             "bias",
             "message_bias",
             "weight_dropout",
             "message_dropout",
-            "edge_scale_target",
             "weight_init",
             "modulator_init",
             "bias_init",
@@ -105,6 +104,10 @@ class Architecture:
             **{name: getattr(self, name) for name in same_name},
             "message_act": _ACTS[self.message_act],
         }
+
+    def localization_options(self) -> dict[str, Any]:
+        """Arguments that only a `LocalizedConv` takes."""
+        return {"context": self.context, "edge_scale_target": self.edge_scale_target}
 
     def stack_options(self) -> dict[str, Any]:
         """Arguments of the `Classifier` around the layers."""

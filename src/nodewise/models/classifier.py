@@ -1,4 +1,4 @@
-"""A stack of localized convolutions that classifies nodes; and LGCN, LGAT, LGIN, made of it."""
+"""A stack of convolutions that classifies nodes; and LGCN, LGAT, LGIN, made of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from torch.nn import Module, ModuleList, Parameter
 from torch.nn.functional import dropout, elu
 
 from nodewise.models.receptive_field import ReceptiveField
+from nodewise.nn.base_conv import BaseConv
+from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.rows import Features, SparseRows, as_features
@@ -29,7 +31,7 @@ class Classifier(Module):
 
     def __init__(
         self,
-        convs: Sequence[LocalizedConv],
+        convs: Sequence[BaseConv],
         dropout: float = 0.0,
         act: Act = elu,
         output_act: Act | None = None,
@@ -39,9 +41,9 @@ class Classifier(Module):
         self.dropout, self.act, self.output_act = dropout, act, output_act
 
     @property
-    def layers(self) -> list[LocalizedConv]:
+    def layers(self) -> list[BaseConv]:
         """The layers, first to last."""
-        return cast(list[LocalizedConv], list(self.convs))
+        return cast(list[BaseConv], list(self.convs))
 
     def reset_parameters(self) -> None:
         """Start every weight anew."""
@@ -96,6 +98,18 @@ class Classifier(Module):
         return dropout(x, self.dropout, self.training)
 
 
+def layer_sizes(
+    in_channels: int, hidden_channels: int, out_channels: int, num_layers: int, heads: int = 1
+) -> list[tuple[int, int, int]]:
+    """Input width, width of a head and heads, layer by layer.
+
+    Heads are concatenated before the last layer, which has one.
+    """
+    widths = [in_channels, *[heads * hidden_channels] * (num_layers - 1)]
+    sizes = [(hidden_channels, heads)] * (num_layers - 1) + [(out_channels, 1)]
+    return [(width, *size) for width, size in zip(widths, sizes, strict=True)]
+
+
 def localized_convs(
     in_channels: int,
     hidden_channels: int,
@@ -104,16 +118,28 @@ def localized_convs(
     heads: int = 1,
     **conv: Any,
 ) -> list[LocalizedConv]:
-    """The layers of a stack: heads are concatenated before the last layer, which has one.
+    """The layers of a localized stack; see `layer_sizes`.
 
     The first layer's generators have a bottleneck as wide as a head; see `LGCN` for the arguments.
     """
-    widths = [in_channels, *[heads * hidden_channels] * (num_layers - 1)]
-    sizes = [(hidden_channels, heads)] * (num_layers - 1) + [(out_channels, 1)]
+    sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
     return [
         LocalizedConv(width, size, heads=count, bottleneck=None if i else hidden_channels, **conv)
-        for i, (width, (size, count)) in enumerate(zip(widths, sizes, strict=True))
+        for i, (width, size, count) in enumerate(sizes)
     ]
+
+
+def film_convs(
+    in_channels: int,
+    hidden_channels: int,
+    out_channels: int,
+    num_layers: int,
+    heads: int = 1,
+    **conv: Any,
+) -> list[FilmConv]:
+    """The layers of a stack of GNN-FiLM; see `layer_sizes` and `FilmConv` for the arguments."""
+    sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
+    return [FilmConv(width, size, heads=count, **conv) for width, size, count in sizes]
 
 
 class LGCN(Classifier):

@@ -6,7 +6,7 @@ global model; `LGCN:node` and `LGCN:edge` keep one level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,8 +14,9 @@ from torch.nn import Module
 
 from nodewise.errors import UnknownNameError
 from nodewise.models.architecture import Architecture
-from nodewise.models.classifier import Classifier, localized_convs
+from nodewise.models.classifier import Classifier, film_convs, localized_convs
 from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
+from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
 
 
@@ -46,6 +47,23 @@ def gat(arch: Architecture) -> AggregatorFactory:
     return make
 
 
+def localized(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
+    """The paper's layers, with the row's levels switched on."""
+    return localized_convs(
+        node_level=row.node_level,
+        edge_level=row.edge_level,
+        localized_bias=row.localizes_bias and row.node_level,
+        **arch.conv_options(),
+        **arch.localization_options(),
+        **sizes,
+    )
+
+
+def film(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
+    """GNN-FiLM's layers."""
+    return film_convs(**arch.conv_options(), **sizes)
+
+
 @dataclass(frozen=True)
 class Row:
     """A model of the zoo.
@@ -57,6 +75,7 @@ class Row:
         edge_level: Whether messages are localized on edges.
         has_heads: Whether its layers have several heads.
         localizes_bias: Whether the node level scales and shifts the bias too.
+        convs: Its layers, from the row, an architecture, their sizes, heads and aggregator.
         defaults: Where the architecture starts from for this backbone; recipes may say otherwise.
         settings: What makes this row, such as its width; stronger than a recipe.
     """
@@ -67,22 +86,21 @@ class Row:
     edge_level: bool = False
     has_heads: bool = False
     localizes_bias: bool = False
+    convs: Callable[..., Sequence[BaseConv]] = localized
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def build(self, in_channels: int, out_channels: int, arch: Architecture) -> Module:
         """The model."""
-        convs = localized_convs(
-            in_channels,
-            arch.hidden_channels,
-            out_channels,
-            arch.num_layers,
+        convs = self.convs(
+            self,
+            arch,
+            in_channels=in_channels,
+            hidden_channels=arch.hidden_channels,
+            out_channels=out_channels,
+            num_layers=arch.num_layers,
             heads=arch.heads if self.has_heads else 1,
             aggregator=self.backbone(arch),
-            node_level=self.node_level,
-            edge_level=self.edge_level,
-            localized_bias=self.localizes_bias and self.node_level,
-            **arch.conv_options(),
         )
         return Classifier(convs, **arch.stack_options())
 
@@ -105,10 +123,13 @@ def _levels(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
 
 ZOO: Final[dict[str, Row]] = {
     **_widths("GCN", gcn),
+    "GCN-FiLM": Row("GCN-FiLM", gcn, convs=film),
     **_levels("LGCN", gcn),
     **_widths("GAT", gat, has_heads=True),
+    "GAT-FiLM": Row("GAT-FiLM", gat, convs=film, has_heads=True),
     **_levels("LGAT", gat, has_heads=True),
     **_widths("GIN", gin, defaults={"bias": True}),
+    "GIN-FiLM": Row("GIN-FiLM", gin, convs=film, defaults={"bias": True}),
     **_levels("LGIN", gin, localizes_bias=True, defaults={"bias": True}),
 }
 

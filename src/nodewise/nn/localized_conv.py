@@ -20,15 +20,12 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
-from torch.nn.functional import dropout
-from torch_geometric.nn import MessagePassing
 
-from nodewise.errors import InputError
-from nodewise.nn.aggregators import AggregatorFactory, Incoming, make_aggregator
+from nodewise.nn.aggregators import AggregatorFactory
 from nodewise.nn.attention import Attention
-from nodewise.nn.block import Block, block_of
+from nodewise.nn.base_conv import BaseConv, Inputs, summed, times_rows
+from nodewise.nn.block import Block
 from nodewise.nn.context import Context, make_context
-from nodewise.nn.inits import initializer
 from nodewise.nn.modulation import (
     BiasModulator,
     EdgeModulator,
@@ -36,19 +33,12 @@ from nodewise.nn.modulation import (
     Modulations,
     NodeModulator,
 )
-from nodewise.ops.dispatch import (
-    gather_sources,
-    gather_targets,
-    messages,
-    modulate_edges,
-    project,
-    sum_neighbours,
-)
+from nodewise.ops.dispatch import gather_targets, messages, modulate_edges, project
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.ops.rows import Features, SparseRows
 
 
-class LocalizedConv(MessagePassing):  # type: ignore[misc]
+class LocalizedConv(BaseConv):
     """A graph convolution whose weights are localized at every node and on every edge.
 
     Args:
@@ -104,17 +94,22 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         modulator_init: str = "truncated_he",
         bias_init: str = "zeros",
     ) -> None:
-        super().__init__(aggr=None, node_dim=0)
-        _check_rate("weight_dropout", weight_dropout)
-        _check_rate("message_dropout", message_dropout)
-        source, target = (in_channels,) * 2 if isinstance(in_channels, int) else in_channels
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.heads, self.concat = heads, concat
-        self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
-        self.message_act, self.weight_init, self.bias_init = message_act, weight_init, bias_init
-        self.aggregator = make_aggregator(aggregator, out_channels, heads)
+        super().__init__(
+            in_channels,
+            out_channels,
+            aggregator,
+            heads,
+            concat,
+            bias,
+            message_bias,
+            message_act,
+            weight_dropout,
+            message_dropout,
+            weight_init,
+            bias_init,
+        )
+        source, target = self.widths
         self.context = make_context(context)
-        self.weight = Parameter(torch.empty(heads, out_channels, source))
         self.node_modulator = (
             NodeModulator(source, heads, bottleneck, modulator_init) if node_level else None
         )
@@ -126,9 +121,6 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         self.bias_modulator = (
             BiasModulator(source, out_channels, heads, modulator_init) if localized_bias else None
         )
-        self.message_bias = Parameter(torch.empty(heads, out_channels)) if message_bias else None
-        width = heads * out_channels if concat else out_channels
-        self.bias = Parameter(torch.empty(width)) if bias else None
         self.attention = (
             Attention(out_channels, heads) if edge_scale_target == "attention" else None
         )
@@ -137,40 +129,18 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
     def reset_parameters(self) -> None:
         """Start every weight anew."""
         super().reset_parameters()
-        self._start_own_weights()
         for part in (self.node_modulator, self.edge_modulator, self.bias_modulator, self.attention):
             if part is not None:
                 part.reset_parameters()
-        self.aggregator.reset_parameters()
-
-    def _start_own_weights(self) -> None:
-        initializer(self.weight_init)(self.weight)
-        for bias in (self.message_bias, self.bias):
-            if bias is not None:
-                initializer(self.bias_init)(bias)
 
     def local_parameters(self) -> list[Parameter]:
         """Theta_L: what generates the modulations."""
         parts = (self.node_modulator, self.edge_modulator, self.bias_modulator)
         return [weight for part in parts if part is not None for weight in part.parameters()]
 
-    def global_parameters(self) -> list[Parameter]:
-        """Theta_G: everything else."""
-        local = {id(weight) for weight in self.local_parameters()}
-        return [weight for weight in self.parameters() if id(weight) not in local]
-
-    def block(
-        self, edge_index: Tensor, num_nodes: tuple[int, int], edge_weight: Tensor | None = None
-    ) -> Block:
-        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets)."""
-        sources, targets = num_nodes
-        return block_of(
-            edge_index, edge_weight, targets, sources, self.aggregator.rule, self.weight.dtype
-        )
-
     def forward(
         self,
-        x: Tensor | SparseRows | tuple[Tensor, Tensor],
+        x: Inputs,
         edge_index: Tensor | Block,
         edge_weight: Tensor | None = None,
         return_modulations: bool = False,
@@ -180,12 +150,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         Returns:
             The output rows, and with `return_modulations` the `Modulations` that were made.
         """
-        x, x_target = (as_features(x[0]), x[1]) if isinstance(x, tuple) else (as_features(x), None)
-        block = edge_index
-        if not isinstance(block, Block):
-            sources = _num_rows(x)
-            targets = sources if x_target is None else _num_rows(x_target)
-            block = self.block(block, (sources, targets), edge_weight)
+        x, x_target, block = self._inputs(x, edge_index, edge_weight)
         if self._sums_first(x):
             out, bias, made = self._node_level(x, block, sums_first=True)
             out = self._finish(out, bias)
@@ -198,10 +163,7 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         if self.edge_modulator is not None:
             z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
             made = [*made, edge]
-        z = dropout(z, self.message_dropout, self.training)
-        mask = self._explainer_mask(block)
-        incoming = Incoming(z, block, x, x_target, self.weight, self.message_bias, mask)
-        out = self._finish(self.aggregator(incoming), bias)
+        out = self._finish(self._aggregate(z, x, x_target, block), bias)
         return (out, Modulations(made)) if return_modulations else out
 
     def _sums_first(self, x: Features) -> bool:
@@ -232,18 +194,16 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
         products = self._times_context(x, block, [*reduces, *biases])
         made: list[Modulation] = []
-        drop = DropConnect.draw(self.weight_dropout, self.training)
-        if node is None and drop is None:
+        if node is None:
             z = self._global_messages(x, block, sums_first)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(x, block)
-            scale, shift = zip(codes, self._expansions(), strict=True)
-            sums, hood = x, block.hood
-            if sums_first and isinstance(x, Tensor):
-                sums, hood = sum_neighbours(x, block.coefficient, hood), hood.of_themselves()
-            z, *squares = messages(sums, self.weight, scale, shift, hood, drop)
-            if node is not None:
-                made.append(node.modulation(*codes, *squares))
+            expands = (node.to_scale.expand, node.to_shift.expand)
+            scale, shift = zip(codes, expands, strict=True)
+            drop = DropConnect.draw(self.weight_dropout, self.training)
+            rows, hood = summed(x, block, sums_first)
+            z, *squares = messages(rows, self.weight, scale, shift, hood, drop)
+            made.append(node.modulation(*codes, *squares))
         if bias is None:
             return z, None, made
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
@@ -263,28 +223,10 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         shapes = [weight.shape[:2] for weight in weights]
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
-    def _global_messages(self, x: Features, block: Block, sums_first: bool) -> Tensor:
-        """W h_u, the same W everywhere, on every edge or summed over C_v."""
-        rows = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
-        if sums_first:
-            return sum_neighbours(rows, block.coefficient, block.hood)
-        return gather_sources(rows, block.hood)
-
     def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
-        """Codes of generators without a narrow layer: c_v itself, once for each head.
-
-        Without node level, zeros: W_v is then W, of which every node drops entries of its own.
-        """
-        if self.node_modulator is None:
-            return [self.weight.new_zeros(block.hood.num_targets, self.heads, 1)] * 2
+        """Codes of generators without a narrow layer: c_v itself, once for each head."""
         context: Tensor = self.context(_dense(x), block)
         return [context[:, None].expand(-1, self.heads, -1)] * 2
-
-    def _expansions(self) -> list[Tensor]:
-        """The last matrix of the scale's generator and of the shift's, (H, in, k) each."""
-        if self.node_modulator is None:
-            return [self.weight.new_zeros(self.heads, self.weight.size(-1), 1)] * 2
-        return [self.node_modulator.to_scale.expand, self.node_modulator.to_shift.expand]
 
     def _edge_level(
         self,
@@ -298,11 +240,11 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         targets = [modulator.to_scale.target, modulator.to_shift.target]
         sources = [modulator.to_scale.source, modulator.to_shift.source]
         if x_target is None:
-            halves = _products(x, [*targets, *sources])
+            halves = times_rows(x, [*targets, *sources])
             of_target = [block.rows_of_targets(half) for half in halves[:2]]
             of_source = halves[2:]
         else:
-            of_target, of_source = _products(x_target, targets), _products(x, sources)
+            of_target, of_source = times_rows(x_target, targets), times_rows(x, sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
         z, *squares = modulate_edges(z, scale, shift, block.hood)
         made = modulator.modulation(scale, shift, (squares[0], squares[1]), block.hood)
@@ -314,18 +256,11 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
             alpha = alpha * block.hood.degree[block.hood.target, None]
         return z, replace(made, attention=alpha)
 
-    def _explainer_mask(self, block: Block) -> Tensor | None:
-        """The edge mask of PyG's Explainer in our order; loops that were added are never masked."""
-        if not self.explain:
-            return None
-        mask: Tensor = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
-        return torch.cat([mask, mask.new_ones(1)])[block.hood.edge_id]
-
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:
         """Join the heads and add the bias that comes last."""
         if self.bias is not None and localized_bias is not None:
             out = out + localized_bias
-        out = out.flatten(1) if self.concat else out.mean(1)
+        out = self._join(out)
         return out if self.bias is None or localized_bias is not None else out + self.bias
 
     def __repr__(self) -> str:
@@ -341,22 +276,5 @@ class LocalizedConv(MessagePassing):  # type: ignore[misc]
         )
 
 
-def _check_rate(name: str, rate: float) -> None:
-    if not 0 <= rate < 1:
-        raise InputError(
-            name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
-        )
-
-
-def _num_rows(x: Features) -> int:
-    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
-
-
 def _dense(x: Features) -> Tensor:
     return x.dense() if isinstance(x, SparseRows) else x
-
-
-def _products(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:
-    """Each (H, out, in) matrix times every row, as (N, H, out): one product for all of them."""
-    flat = project(x, torch.cat([weight.flatten(0, 1) for weight in weights]))
-    return list(flat.view(-1, len(weights), *weights[0].shape[:2]).unbind(1))

@@ -1,0 +1,179 @@
+"""What the convolutions here share: a global W with heads, an aggregator, biases, dropout.
+
+A conv is this and a `forward` that makes messages: `LocalizedConv`, `FilmConv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch.nn.functional import dropout
+from torch_geometric.nn import MessagePassing
+
+from nodewise.errors import InputError
+from nodewise.nn.aggregators import AggregatorFactory, Incoming, make_aggregator
+from nodewise.nn.block import Block, block_of
+from nodewise.nn.inits import initializer
+from nodewise.ops.dispatch import gather_sources, messages, project, sum_neighbours
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.rows import Features, SparseRows, as_features
+
+Inputs = Features | tuple[Features, Features]
+
+
+class BaseConv(MessagePassing):  # type: ignore[misc]
+    """A weight on every neighbour, an aggregator, and what may be put around them.
+
+    Args:
+        in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
+        out_channels: Size of each output row and head.
+        aggregator: AGGR, by name, as an `Aggregator` or as a function that makes one.
+        heads: How many heads, each with its own W.
+        concat: Whether heads are concatenated (else averaged).
+        bias: Whether a bias is added after aggregation.
+        message_bias: Whether a bias is added to W h_u.
+        message_act: Applied to messages; the conv says where.
+        weight_dropout: Rate at which every node drops entries of its W.
+        message_dropout: Rate at which entries of the messages are dropped.
+        weight_init: Name of W's initializer.
+        bias_init: Name of the initializer of the two biases.
+    """
+
+    def __init__(
+        self,
+        in_channels: int | tuple[int, int],
+        out_channels: int,
+        aggregator: str | Module | AggregatorFactory,
+        heads: int,
+        concat: bool,
+        bias: bool,
+        message_bias: bool,
+        message_act: Callable[[Tensor], Tensor] | None,
+        weight_dropout: float,
+        message_dropout: float,
+        weight_init: str,
+        bias_init: str,
+    ) -> None:
+        super().__init__(aggr=None, node_dim=0)
+        _check_rate("weight_dropout", weight_dropout)
+        _check_rate("message_dropout", message_dropout)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.heads, self.concat = heads, concat
+        self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
+        self.message_act, self.weight_init, self.bias_init = message_act, weight_init, bias_init
+        self.aggregator = make_aggregator(aggregator, out_channels, heads)
+        self.weight = Parameter(torch.empty(heads, out_channels, self.widths[0]))
+        self.message_bias = Parameter(torch.empty(heads, out_channels)) if message_bias else None
+        width = heads * out_channels if concat else out_channels
+        self.bias = Parameter(torch.empty(width)) if bias else None
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Size of the sources' rows and of the targets'."""
+        both = self.in_channels
+        return (both, both) if isinstance(both, int) else both
+
+    def reset_parameters(self) -> None:
+        """Start every weight anew."""
+        super().reset_parameters()
+        self._start_own_weights()
+        self.aggregator.reset_parameters()
+
+    def _start_own_weights(self) -> None:
+        """Fill W and the biases; the last line of a conv's constructor."""
+        initializer(self.weight_init)(self.weight)
+        for bias in (self.message_bias, self.bias):
+            if bias is not None:
+                initializer(self.bias_init)(bias)
+
+    def local_parameters(self) -> list[Parameter]:
+        """Theta_L: what generates modulations; here nothing does."""
+        return []
+
+    def global_parameters(self) -> list[Parameter]:
+        """Theta_G: everything else."""
+        local = {id(weight) for weight in self.local_parameters()}
+        return [weight for weight in self.parameters() if id(weight) not in local]
+
+    def block(
+        self, edge_index: Tensor, num_nodes: tuple[int, int], edge_weight: Tensor | None = None
+    ) -> Block:
+        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets)."""
+        sources, targets = num_nodes
+        return block_of(
+            edge_index, edge_weight, targets, sources, self.aggregator.rule, self.weight.dtype
+        )
+
+    def _inputs(
+        self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None
+    ) -> tuple[Features, Features | None, Block]:
+        """Rows of the sources, of the targets where they are others, and the graph as a block."""
+        x, x_target = (as_features(x[0]), x[1]) if isinstance(x, tuple) else (as_features(x), None)
+        if isinstance(edge_index, Block):
+            return x, x_target, edge_index
+        sources = _num_rows(x)
+        targets = sources if x_target is None else _num_rows(x_target)
+        return x, x_target, self.block(edge_index, (sources, targets), edge_weight)
+
+    def _global_messages(self, x: Features, block: Block, sums_first: bool = False) -> Tensor:
+        """W h_u (E, H, out), the same W everywhere; with `sums_first` summed over C_v.
+
+        In training every node may drop entries of W, the same ones for all its neighbours.
+        """
+        drop = DropConnect.draw(self.weight_dropout, self.training)
+        if drop is not None:
+            rows, hood = summed(x, block, sums_first)
+            code = self.weight.new_zeros(hood.num_targets, self.heads, 1)
+            unchanged = (code, self.weight.new_zeros(self.heads, self.weight.size(-1), 1))
+            return messages(rows, self.weight, unchanged, unchanged, hood, drop)[0]
+        products = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
+        if sums_first:
+            return sum_neighbours(products, block.coefficient, block.hood)
+        return gather_sources(products, block.hood)
+
+    def _aggregate(self, z: Tensor, x: Features, x_target: Features | None, block: Block) -> Tensor:
+        """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
+        z = dropout(z, self.message_dropout, self.training)
+        mask = self._explainer_mask(block)
+        incoming = Incoming(z, block, x, x_target, self.weight, self.message_bias, mask)
+        out: Tensor = self.aggregator(incoming)
+        return out
+
+    def _explainer_mask(self, block: Block) -> Tensor | None:
+        """The edge mask of PyG's Explainer in our order; loops that were added are never masked."""
+        if not self.explain:
+            return None
+        mask: Tensor = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        return torch.cat([mask, mask.new_ones(1)])[block.hood.edge_id]
+
+    def _join(self, out: Tensor) -> Tensor:
+        """The heads side by side, or their mean."""
+        return out.flatten(1) if self.concat else out.mean(1)
+
+
+def summed(x: Features, block: Block, sums_first: bool) -> tuple[Features, Neighbourhood]:
+    """Rows and edges as they are, or every C_v as one row, its sum, if asked and rows are dense."""
+    if not sums_first or isinstance(x, SparseRows):
+        return x, block.hood
+    return sum_neighbours(x, block.coefficient, block.hood), block.hood.of_themselves()
+
+
+def times_rows(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Each (H, out, in) matrix times every row, as (N, H, out): one product for all of them."""
+    flat = project(x, torch.cat([weight.flatten(0, 1) for weight in weights]))
+    return list(flat.view(-1, len(weights), *weights[0].shape[:2]).unbind(1))
+
+
+def _check_rate(name: str, rate: float) -> None:
+    if not 0 <= rate < 1:
+        raise InputError(
+            name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
+        )
+
+
+def _num_rows(x: Features) -> int:
+    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
