@@ -44,7 +44,7 @@ def deepwalk_embedding(
         epochs: How often the walks are read.
         seed: Which walks, in which order, and from which vectors on.
     """
-    from gensim.models import Word2Vec  # type: ignore[import-untyped]
+    from gensim.models import Word2Vec
 
     graph = Adjacency.from_edges(edge_index, num_nodes)
     paths = random_walks(graph, walks=walks, length=length, seed=seed)

@@ -57,7 +57,7 @@ def fit_logistic(
         strengths: Values of C to try.
         shares: Weights of the features to try.
     """
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression
 
     parts = _Parts.of(model, as_features(x))
     best: tuple[LogisticFit, Any] | None = None
