@@ -7,8 +7,9 @@ from torch_geometric.nn import GATConv
 from torch_geometric.nn.models import GCN
 
 from nodewise.errors import UnknownNameError
+from nodewise.experiments.published import printed_parameters
 from nodewise.models.classifier import Classifier
-from nodewise.models.zoo import ZOO, build_model
+from nodewise.models.zoo import ZOO, Row, build_model, paper_count
 from nodewise.testing import assert_parameter_count
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
@@ -39,6 +40,15 @@ def test_gin_counts_the_bias_of_its_mlp(name: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("name", ZOO)
+def test_counts_are_those_that_the_paper_prints(name: str) -> None:
+    printed = printed_parameters(name, "cora")
+    found = paper_count(name, build_model(name, 1433, 7, 2708))
+    assert (printed is None) == (":" in name)
+    if printed is not None:
+        assert abs(found - printed) <= max(1000, 0.012 * printed)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ZOO.items() if isinstance(row, Row)])
 def test_every_row_trains_a_step(name: str) -> None:
     torch.manual_seed(0)
     model = build_model(name, 5, 3, input_dropout=0.3, weight_dropout=0.3)

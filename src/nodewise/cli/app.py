@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nodewise._version import __version__
-from nodewise.cli import bench, datasets, demo, evaluate, predict, train
+from nodewise.cli import bench, datasets, demo, evaluate, models, predict, train
 from nodewise.errors import NodewiseError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(datasets.datasets)
+app.command()(models.models)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from torch.nn import Module
 
-from nodewise.errors import UnknownNameError
+from nodewise.errors import InputError, UnknownNameError
 from nodewise.models.architecture import Architecture
 from nodewise.models.classifier import Classifier, film_convs, localized_convs
+from nodewise.models.deepwalk import DeepWalk
 from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
@@ -65,8 +66,17 @@ def film(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What a graph decides of a model: features, classes, and nodes where they are known."""
+
+    in_channels: int
+    out_channels: int
+    num_nodes: int | None = None
+
+
+@dataclass(frozen=True)
 class Row:
-    """A model of the zoo.
+    """A model of the zoo, a stack of layers.
 
     Attributes:
         family: The name under which recipes keep this model's settings.
@@ -75,6 +85,7 @@ class Row:
         edge_level: Whether messages are localized on edges.
         has_heads: Whether its layers have several heads.
         localizes_bias: Whether the node level scales and shifts the bias too.
+        counts_bias: Whether the paper's parameter count includes the layers' biases.
         convs: Its layers, from the row, an architecture, their sizes, heads and aggregator.
         defaults: Where the architecture starts from for this backbone; recipes may say otherwise.
         settings: What makes this row, such as its width; stronger than a recipe.
@@ -86,23 +97,61 @@ class Row:
     edge_level: bool = False
     has_heads: bool = False
     localizes_bias: bool = False
+    counts_bias: bool = False
     convs: Callable[..., Sequence[BaseConv]] = localized
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def build(self, in_channels: int, out_channels: int, arch: Architecture) -> Module:
+    def build(self, sizes: Sizes, arch: Architecture) -> Classifier:
         """The model."""
         convs = self.convs(
             self,
             arch,
-            in_channels=in_channels,
+            in_channels=sizes.in_channels,
             hidden_channels=arch.hidden_channels,
-            out_channels=out_channels,
+            out_channels=sizes.out_channels,
             num_layers=arch.num_layers,
             heads=arch.heads if self.has_heads else 1,
             aggregator=self.backbone(arch),
         )
         return Classifier(convs, **arch.stack_options())
+
+    def paper_count(self, model: Module) -> int:
+        """The parameters as the paper counts them: weights, and biases only of GIN's MLP."""
+        return sum(
+            weight.numel()
+            for name, weight in model.named_parameters()
+            if self.counts_bias or "bias" not in name.rsplit(".", 1)[-1]
+        )
+
+
+@dataclass(frozen=True)
+class GraphRow:
+    """A model that belongs to one graph: it has vectors for that graph's nodes.
+
+    Attributes:
+        family: The name under which recipes keep this model's settings.
+        make: The model, from the numbers of features, classes and nodes.
+    """
+
+    family: str
+    make: Callable[[int, int, int], DeepWalk]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def build(self, sizes: Sizes, arch: Architecture) -> Module:
+        """The model."""
+        if sizes.num_nodes is None:
+            raise InputError(
+                "num_nodes",
+                f"{self.family} has a vector for every node of its graph",
+                way_out="say how many nodes there are",
+            )
+        return self.make(sizes.in_channels, sizes.out_channels, sizes.num_nodes)
+
+    def paper_count(self, model: Module) -> int:
+        """The parameters as the paper counts them."""
+        return cast(DeepWalk, model).paper_parameter_count
 
 
 def _widths(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
@@ -121,20 +170,21 @@ def _levels(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
     return {f"{family}{tag}": Row(family, backbone, *on, **row) for tag, on in levels.items()}
 
 
-ZOO: Final[dict[str, Row]] = {
+ZOO: Final[dict[str, Row | GraphRow]] = {
+    "DeepWalk": GraphRow("DeepWalk", DeepWalk),
     **_widths("GCN", gcn),
     "GCN-FiLM": Row("GCN-FiLM", gcn, convs=film),
     **_levels("LGCN", gcn),
     **_widths("GAT", gat, has_heads=True),
     "GAT-FiLM": Row("GAT-FiLM", gat, convs=film, has_heads=True),
     **_levels("LGAT", gat, has_heads=True),
-    **_widths("GIN", gin, defaults={"bias": True}),
-    "GIN-FiLM": Row("GIN-FiLM", gin, convs=film, defaults={"bias": True}),
+    **_widths("GIN", gin, defaults={"bias": True}, counts_bias=True),
+    "GIN-FiLM": Row("GIN-FiLM", gin, convs=film, defaults={"bias": True}, counts_bias=True),
     **_levels("LGIN", gin, localizes_bias=True, defaults={"bias": True}),
 }
 
 
-def find_row(name: str) -> Row:
+def find_row(name: str) -> Row | GraphRow:
     """The row of that name.
 
     Raises:
@@ -145,15 +195,23 @@ def find_row(name: str) -> Row:
     return ZOO[name]
 
 
-def build_model(name: str, in_channels: int, out_channels: int, **settings: Any) -> Module:
+def build_model(
+    name: str, in_channels: int, out_channels: int, num_nodes: int | None = None, **settings: Any
+) -> Module:
     """Build a model of the zoo by its name.
 
     Args:
         name: "LGCN", "GAT-64", "LGIN:global", ...; `nodewise models` lists them.
         in_channels: Size of the input features.
         out_channels: How many classes.
+        num_nodes: How many nodes, for models that have vectors for the nodes of one graph.
         **settings: Fields of `Architecture`; left alone they are the paper's.
     """
     row = find_row(name)
     arch = Architecture(**{**row.defaults, **row.settings, **settings})
-    return row.build(in_channels, out_channels, arch)
+    return row.build(Sizes(in_channels, out_channels, num_nodes), arch)
+
+
+def paper_count(name: str, model: Module) -> int:
+    """The parameters of a model of that name, counted as in the paper's table."""
+    return find_row(name).paper_count(model)

@@ -6,6 +6,7 @@ A full graph or the receptive field of the nodes that count; other engines may t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import singledispatch
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,8 @@ from torch.nn.functional import cross_entropy
 
 from nodewise.data.splits import Split
 from nodewise.models.classifier import Classifier
+from nodewise.models.deepwalk import DeepWalk
+from nodewise.models.logistic import fit_logistic
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.rows import Features, SparseRows
 from nodewise.training.recipe import Recipe
@@ -197,11 +200,68 @@ class FullGraphEngine(GradientEngine):
 
 def as_input(model: Module, x: Features) -> Features:
     """Features as a model takes them: ours take sparse rows, others only dense ones."""
-    return x.dense() if isinstance(x, SparseRows) and not isinstance(model, Classifier) else x
+    ours = isinstance(model, Classifier | DeepWalk)
+    return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
+class DeepWalkEngine(Engine):
+    """DeepWalk learns in one epoch: walks, embedding, and a regression that validation chooses.
+
+    Args:
+        model: The model.
+        graph: What it learns from.
+    """
+
+    model: DeepWalk
+
+    def __init__(self, model: DeepWalk, graph: Graph) -> None:
+        self.model, self.graph = model, graph
+        self._nodes = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
+
+    def step(self) -> Loss:
+        """Everything there is to learn."""
+        seed = int(torch.randint(2**31, ()))
+        self.model.embed(self.graph.edge_index, seed=seed)
+        train, val = self._nodes["train"], self._nodes["val"]
+        fit_logistic(self.model, self.graph.x, self.graph.y, train, val)
+        return self._loss("train")[0]
+
+    def validate(self) -> tuple[Loss, float]:
+        """Cross-entropy and accuracy on the validation nodes."""
+        return self._loss("val")
+
+    @torch.no_grad()
+    def _loss(self, part: str) -> tuple[Loss, float]:
+        nodes = self._nodes[part]
+        logits, y = self.logits()[nodes], self.graph.y[nodes]
+        zero = torch.zeros(())
+        loss = Loss(cross_entropy(logits, y), zero, zero, zero)
+        return loss, float((logits.argmax(1) == y).double().mean())
+
+    @torch.no_grad()
+    def logits(self) -> Tensor:
+        """Logits of all nodes."""
+        return self.model(self.graph.x)  # type: ignore[no-any-return]
+
+    def state(self) -> dict[str, Tensor]:
+        """Nothing: there is only one epoch."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Nothing to load."""
+
+
+@singledispatch
 def make_engine(model: Module, graph: Graph, recipe: Recipe) -> Engine:
-    """The engine for a model: receptive fields where it knows them."""
-    if isinstance(model, Classifier):
-        return FieldEngine(model, graph, recipe)
+    """The engine for a kind of model; for one we do not know, the full graph."""
     return FullGraphEngine(model, graph, recipe)
+
+
+@make_engine.register
+def _(model: Classifier, graph: Graph, recipe: Recipe) -> Engine:
+    return FieldEngine(model, graph, recipe)
+
+
+@make_engine.register
+def _(model: DeepWalk, graph: Graph, recipe: Recipe) -> Engine:
+    return DeepWalkEngine(model, graph)

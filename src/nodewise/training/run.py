@@ -75,6 +75,7 @@ class Task:
             "graph": {
                 **self.source,
                 "sha256": graph_sha256(self.data),
+                "nodes": int(self.data.x.size(0)),
                 "features": int(self.data.x.size(1)),
                 "feature_names_sha256": names_sha256(self.data.get("feature_names")),
                 "classes": self.class_names,
@@ -88,7 +89,8 @@ class Task:
         if self.build is not None:
             model = self.build(*sizes)
         else:
-            model = build_model(self.model, *sizes, **vars(self.recipe.architecture))
+            arch = vars(self.recipe.architecture)
+            model = build_model(self.model, *sizes, int(self.data.x.size(0)), **arch)
         return make_engine(model.to(self.data.y.device), self.graph, self.recipe)
 
 

@@ -124,7 +124,8 @@ def load_run(path: Path, build: Callable[[int, int], Module] | None = None) -> S
         if build is not None:
             model = build(*sizes)
         else:
-            model = build_model(config["model"], *sizes, **vars(recipe.architecture))
+            nodes, arch = config["graph"]["nodes"], vars(recipe.architecture)
+            model = build_model(config["model"], *sizes, nodes, **arch)
         model.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError, NodewiseError) as error:
         raise RunError(

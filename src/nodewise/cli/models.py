@@ -1,0 +1,58 @@
+"""`nodewise models`: every model by name, with its size."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.tables import print_table
+
+DatasetName = Annotated[
+    str, typer.Option("--dataset", "-d", help="The data set whose sizes count.")
+]
+
+
+def models(
+    dataset: DatasetName = "cora", root: Root = None, json: Json = False, quiet: Quiet = False
+) -> None:
+    """List the models that `train` knows, with their parameters beside the paper's.
+
+    Parameters are counted as the paper does it: without biases, but for the bias of GIN's MLP;
+    DeepWalk's and Planetoid's are their vectors, two for each node, and Planetoid's layers.
+
+    **Examples**
+
+    - `nodewise models`
+    - `nodewise models --dataset citeseer --json`
+    """
+    from nodewise.data.catalogue import Counts, find_dataset
+    from nodewise.data.files import data_root
+    from nodewise.experiments.published import printed_parameters
+    from nodewise.models.zoo import ZOO, build_model, paper_count
+
+    known = find_dataset(dataset)
+    counts = known.counts or Counts.of(known.graph(data_root(root)))
+    rows: list[dict[str, Any]] = []
+    for name in ZOO:
+        model = build_model(name, counts.features, counts.classes, counts.nodes)
+        rows.append(
+            {
+                "name": name,
+                "parameters": paper_count(name, model),
+                "paper_parameters": printed_parameters(name, dataset),
+            }
+        )
+    cells = [[row["name"], f"{row['parameters']:,}", _thousands(row)] for row in rows]
+    footer = "" if quiet else f"on {dataset}: {counts.features} features, {counts.classes} classes"
+    print_table(("model", "parameters", "in the paper"), cells, footer)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps({"dataset": dataset, "models": rows}))
+
+
+def _thousands(row: dict[str, Any]) -> str:
+    printed = row["paper_parameters"]
+    return "" if printed is None else f"{printed // 1000}K"
