@@ -49,6 +49,39 @@ class RawFileError(InputError):
     """A data set's raw file is absent, truncated, altered, or tries to run code."""
 
 
+class TableError(InputError):
+    """A table cannot be read as a graph, or a later one not like the first.
+
+    Args:
+        table: The file's path, or what the table is: `nodes`, `edges`.
+        problem: What is wrong, as a clause.
+        way_out: What to do about it, as a clause.
+        row: Where the row stands: `line 3` of a file whose header is line 1, `row 2` of a frame.
+        column: The column's name.
+        value: The offending cell; a long text is cut.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        problem: str,
+        *,
+        way_out: str,
+        row: str | None = None,
+        column: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.table, self.row, self.column = table, row, column
+        places = (table, row, None if column is None else f"column {column!r}")
+        cut = isinstance(value, str) and len(value) > 60
+        super().__init__(
+            ", ".join(place for place in places if place is not None),
+            problem,
+            way_out=way_out,
+            value=f"{str(value)[:57]}..." if cut else value,
+        )
+
+
 class UnknownNameError(InputError):
     """A name that is not in a list, answered with the nearest one that is."""
 
