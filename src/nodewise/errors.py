@@ -74,10 +74,11 @@ class TableError(InputError):
         self.table, self.row, self.column = table, row, column
         places = (table, row, None if column is None else f"column {column!r}")
         cut = isinstance(value, str) and len(value) > 60
+        # One line, though names of columns may have line breaks.
         super().__init__(
             ", ".join(place for place in places if place is not None),
-            problem,
-            way_out=way_out,
+            " ".join(problem.split()),
+            way_out=" ".join(way_out.split()),
             value=f"{str(value)[:57]}..." if cut else value,
         )
 

@@ -146,6 +146,8 @@ CASES = [
     BrokenTable("row too short", nodes(b"b,x,2,blue", b"b,x,2"), says=("nodes.csv, line 3", "3 cells where 4 columns are", "'b,x,2'"), way_out="mend the line"),
     BrokenTable("row too long", edges=edges(b"b,c,2", b"b,c,2,9"), says=("edges.csv, line 3", "4 cells where 3 columns are"), way_out="goes in quotes"),
     BrokenTable("quote that does not end", nodes(b"2,blue", b'2,"blue'), says=("nodes.csv, line 3", "cannot be split into cells"), way_out="mend the line"),
+    BrokenTable("quote in the header that does not end", nodes(b"colour", b'"colour'), options={}, says=("nodes.csv, line 1", "cannot be split into cells"), way_out="mend the line"),
+    BrokenTable("line breaks in a column's name", nodes(b"colour", b'"co\nlour"'), options={"label": "x"}, says=("nodes.csv, column 'x'", "co lour"), way_out="the columns are id, topic, age, co lour"),
     BrokenTable("line after quoted line breaks", nodes(b"1,red", b'1,"r\ne\nd"').replace(b"3,red", b"x,red"), says=("nodes.csv, line 6, column 'age'", "'x'"), way_out="mend the cell"),
     BrokenTable("line after blank lines", nodes(b"c,y,3", b"\n\nc,y,x"), says=("nodes.csv, line 6, column 'age'", "'x'"), way_out="mend the cell"),
     BrokenTable("empty file", b"", says=("nodes.csv", "is empty"), way_out="a header and rows"),

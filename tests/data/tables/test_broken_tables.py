@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import nodewise as nw
 from nodewise.errors import TableError
@@ -24,6 +26,18 @@ def test_a_broken_table_says_what_is_wrong(case: BrokenTable, tmp_path: Path) ->
     for said in case.says:
         assert said in message
     assert case.way_out in caught.value.way_out and caught.value.way_out in message
+
+
+@given(st.binary(max_size=60) | st.text('ab1,;\t\n\r"# .', max_size=60).map(str.encode))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_the_bytes_there_is_a_graph_or_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "edges.csv").write_bytes(content)
+    try:
+        graph = nw.read_graph(edges=tmp_path / "edges.csv")
+    except TableError as error:
+        assert "\n" not in str(error) and error.way_out
+    else:
+        assert graph.data.num_nodes == len(graph.ids) >= 2
 
 
 def test_the_table_is_long_enough_and_its_names_differ() -> None:

@@ -56,7 +56,7 @@ def test_a_later_cell_may_be_empty_only_if_the_first_might() -> None:
 
 def test_a_later_table_must_have_the_columns() -> None:
     fitted = nw.from_pandas(NODES, EDGES, label="topic", features="age", missing="mean")
-    with pytest.raises(TableError, match="column 'age'.*is not here"):
+    with pytest.raises(TableError, match=r"column 'age'.*is not here"):
         fitted.preprocessing.transform(NODES.drop(columns="age"))
 
 

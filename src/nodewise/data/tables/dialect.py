@@ -93,9 +93,10 @@ def _records(text: str, delimiter: str) -> list[tuple[list[str], int]]:
     """The first two lines that are not blank, as cells, and the number of lines up to their end."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        return list(islice(((cells, reader.line_num) for cells in reader if cells), 2))
+        found = list(islice(((cells, reader.line_num) for cells in reader if cells), 2))
     except csv.Error:
-        return [([""], 1)]
+        found = []
+    return found or [([""], 1)]
 
 
 def _without_header(text: str) -> Dialect | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodewise.errors import TableError
 
-_SHOWN = 12
+_SHOWN, _LONG = 12, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,14 @@ class Source:
 
 def listed(names: Collection[object]) -> str:
     """Names for a message: the first dozen, and how many more."""
-    shown = ", ".join(map(str, list(names)[:_SHOWN]))
+    shown = ", ".join(_cut(str(name)) for name in list(names)[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def among(count: int, what: str) -> str:
     """A clause for the first of several: nothing if it is the only one."""
     return f", one of {count:,} such {what}" if count > 1 else ""
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[:_LONG]}..."

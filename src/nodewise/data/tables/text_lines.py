@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -40,7 +40,8 @@ class TextLines:
             while chunk := stream.read(1 << 20):
                 count += chunk.count(b'"')
         if count % 2:  # a lone quote within a cell, 5" long, is harmless
-            for _ in self._records(strict=True):
+            whole = replace(self.dialect, first_row=0)
+            for _ in TextLines(self.path, whole)._records(strict=True):
                 pass
 
     def diagnosis(self, reason: object) -> TableError:
