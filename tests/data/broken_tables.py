@@ -160,6 +160,7 @@ CASES = [
     BrokenTable("not UTF-8", nodes(b"d,y,4,blue", b"d,y,4,bl\xfc"), says=("nodes.csv, line 5", "not UTF-8", r"b'\xfc'"), way_out="iconv"),
     BrokenTable("header not UTF-8", nodes(b"colour", b"\xfcber"), says=("nodes.csv, line 1", "not UTF-8"), way_out="iconv"),
     BrokenTable("an id not UTF-8, late", edges=EDGES + b"a,b,1\n" * 20_000 + b"a,\xe9,1\n", says=("edges.csv, line 20005", "not UTF-8"), way_out="iconv"),
+    BrokenTable("a feature not UTF-8, late", NODES + b"".join(b"n%d,x,1,red\n" % i for i in range(9_000)) + b"z,x,1,r\xe9d\n", says=("nodes.csv, line 9006", "not UTF-8"), way_out="iconv"),
     BrokenTable("UTF-16", NODES.decode().encode("utf-16"), says=("nodes.csv", "UTF-16"), way_out="save it as UTF-8"),
     BrokenTable("binary garbage", bytes(range(256)) * 9, says=("nodes.csv", "byte 0 is NUL"), way_out="export it as CSV"),
     BrokenTable("ten gigabytes of nothing", ten_gigabytes_of_nothing, says=("nodes.csv", "not a text table"), way_out="export it as CSV"),

@@ -175,7 +175,7 @@ def test_iris_as_a_neighbour_graph_keeps_its_numbers(tmp_path: Path) -> None:
 
 def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     text = {"text": "words", "missing": "mean"}
-    first = NODES.assign(words=["red fox", "red hen", "", "blue fox", "hen hen"], code="007")
+    first = NODES.assign(words=["red fox", "red hen", "", "blue fox", "hen hen"])
     graph = nw.read_graph(first, EDGES, id="paper", label="topic", **text)
     graph.preprocessing.save(tmp_path / "preprocessing.json")
     later = pd.concat([first, first.assign(paper=[f"q{i}" for i in range(5)])])
@@ -193,6 +193,15 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     assert changed["words:red"] == 1
     assert "1 words or categories of column 'venue'" in str(again.summary)
     assert "1 words or categories of column 'words'" in str(again.summary)
+
+
+def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:
+    codes = NODES.assign(code=["007", "B", "C", "B", "007"]).drop(columns="topic")
+    graph = nw.read_graph(codes, EDGES, id="paper", features="code")
+    codes.assign(code="007").to_csv(tmp_path / "later.csv", index=False)
+    again = nw.read_graph(tmp_path / "later.csv", EDGES, preprocessing=graph.preprocessing)
+    assert again.data.feature_names == ["code=007", "code=B", "code=C"]
+    assert again.data.x.tolist() == [[1, 0, 0]] * 5
 
 
 def test_a_label_of_no_known_class_counts_as_none() -> None:
