@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from nodewise.data.datasets import load_dataset as load_dataset
     from nodewise.data.splits import Split as Split
     from nodewise.data.splits import random_split as random_split
+    from nodewise.data.tables.graph_table import GraphTable as GraphTable
+    from nodewise.data.tables.networkx_graph import from_networkx as from_networkx
+    from nodewise.data.tables.preprocessing import Preprocessing as Preprocessing
+    from nodewise.data.tables.read_graph import from_pandas as from_pandas
+    from nodewise.data.tables.read_graph import read_graph as read_graph
+    from nodewise.data.tables.sensible_split import sensible_split as sensible_split
     from nodewise.data.toy import toy_graph as toy_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
     from nodewise.models.classifier import LGAT as LGAT
@@ -27,17 +33,23 @@ if TYPE_CHECKING:
     from nodewise.ops.dispatch import use_kernel as use_kernel
 
 _HOME = {
+    "GraphTable": "nodewise.data.tables.graph_table",
     "LGAT": "nodewise.models.classifier",
     "LGCN": "nodewise.models.classifier",
     "LGIN": "nodewise.models.classifier",
     "LocalizedConv": "nodewise.nn.localized_conv",
     "NodeClassifier": "nodewise.estimator",
     "Penalty": "nodewise.nn.penalty",
+    "Preprocessing": "nodewise.data.tables.preprocessing",
     "Split": "nodewise.data.splits",
     "build_model": "nodewise.models.zoo",
+    "from_networkx": "nodewise.data.tables.networkx_graph",
+    "from_pandas": "nodewise.data.tables.read_graph",
     "load_dataset": "nodewise.data.datasets",
     "localize": "nodewise.nn.localize",
     "random_split": "nodewise.data.splits",
+    "read_graph": "nodewise.data.tables.read_graph",
+    "sensible_split": "nodewise.data.tables.sensible_split",
     "toy_graph": "nodewise.data.toy",
     "use_kernel": "nodewise.ops.dispatch",
 }
@@ -46,15 +58,21 @@ __all__ = [
     "LGAT",
     "LGCN",
     "LGIN",
+    "GraphTable",
     "LocalizedConv",
     "NodeClassifier",
     "Penalty",
+    "Preprocessing",
     "Split",
     "__version__",
     "build_model",
+    "from_networkx",
+    "from_pandas",
     "load_dataset",
     "localize",
     "random_split",
+    "read_graph",
+    "sensible_split",
     "toy_graph",
     "use_kernel",
 ]

@@ -57,6 +57,40 @@ class RunError(InputError):
     """A run's folder is in use, holds another run, or is damaged."""
 
 
+class TableError(InputError):
+    """A table cannot be read as a graph, or a later one not like the first.
+
+    Args:
+        table: The file's path, or what the table is: `nodes`, `edges`.
+        problem: What is wrong, as a clause.
+        way_out: What to do about it, as a clause.
+        row: Where the row stands: `line 3` of a file whose header is line 1, `row 2` of a frame.
+        column: The column's name.
+        value: The offending cell; a long text is cut.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        problem: str,
+        *,
+        way_out: str,
+        row: str | None = None,
+        column: str | None = None,
+        value: object = None,
+    ) -> None:
+        self.table, self.row, self.column = table, row, column
+        places = (table, row, None if column is None else f"column {column!r}")
+        cut = isinstance(value, str) and len(value) > 60
+        # One line, though names of columns may have line breaks.
+        super().__init__(
+            ", ".join(place for place in places if place is not None),
+            " ".join(problem.split()),
+            way_out=" ".join(way_out.split()),
+            value=f"{str(value)[:57]}..." if cut else value,
+        )
+
+
 class UnknownNameError(InputError):
     """A name that is not in a list, answered with the nearest one that is."""
 

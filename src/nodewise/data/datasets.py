@@ -64,7 +64,7 @@ def _to_data(graph: RawGraph, sparse: bool) -> Data:
     from torch_geometric.data import Data  # takes seconds, so only when a graph is wanted
 
     data = Data(
-        x=_to_csr(graph.x) if sparse else torch.from_numpy(graph.x.toarray()),
+        x=to_csr(graph.x) if sparse else torch.from_numpy(graph.x.toarray()),
         edge_index=torch.from_numpy(graph.edge_index),
         y=torch.from_numpy(graph.y),
         **graph.extras,
@@ -76,7 +76,8 @@ def _to_data(graph: RawGraph, sparse: bool) -> Data:
     return data
 
 
-def _to_csr(x: Any) -> Tensor:
+def to_csr(x: Any) -> Tensor:
+    """A scipy CSR matrix as a `torch.sparse_csr` tensor."""
     with warnings.catch_warnings():
         # torch announces once per process that CSR is in beta; nobody can act on it.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)

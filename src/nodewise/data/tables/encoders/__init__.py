@@ -1,0 +1,1 @@
+"""A column's way to features: fitted once, kept as JSON, applied to every later table."""

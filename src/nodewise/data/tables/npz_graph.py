@@ -1,0 +1,99 @@
+"""Graphs in one npz file, as published ones are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodewise.data.splits import PARTS, Split
+from nodewise.data.tables.cells import in_order
+from nodewise.data.tables.edges import connect
+from nodewise.data.tables.encoders.matrix import MatrixColumns
+from nodewise.data.tables.graph_table import GraphTable, Parts, assemble
+from nodewise.data.tables.labels import Labels, no_labels
+from nodewise.data.tables.npz_arrays import NpzArrays
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.wish import Wish
+from nodewise.errors import GraphError
+
+
+def read_npz(path: Path, wish: Wish) -> GraphTable:
+    """Read a graph from an npz file; its features are taken as they are.
+
+    Features are `attr_data` and its kin of a CSR matrix, or one of the arrays `attr_matrix`,
+    `node_features`, `x`, `features`; edges are `adj_data` and its kin, or `edges` (edges, 2), or
+    `edge_index` (2, edges); labels `labels`, `node_labels` or `y`; masks `train_mask` or
+    `train_masks`, of which the first is taken, and so on; `class_names` and `attr_names` are names.
+
+    Raises:
+        TableError: The file is damaged, or has no such arrays.
+    """
+    file = NpzArrays.load(path)
+    x = file.features()
+    labels = _labels(file, x.shape[0], wish.preprocessing)
+    fitted = _preprocessing(file, x.shape[1], labels, wish)
+    edges = connect(file.ends(x.shape[0]), x.shape[0], directed=fitted.directed)
+    ids = tuple(range(x.shape[0]))
+    parts = Parts(ids, x, edges, labels, fitted, split=_split(file, labels.y))
+    try:
+        return assemble(parts, wish.sparse)
+    except GraphError as error:
+        raise file.error(str(error), way_out="mend the arrays and save them again") from error
+
+
+def _labels(file: NpzArrays, num_nodes: int, fitted: Preprocessing | None) -> Labels:
+    numbers = file.labels()
+    if numbers is None:
+        return no_labels(num_nodes, () if fitted is None else fitted.class_names)
+    if len(numbers) != num_nodes:
+        raise file.error(
+            f"has labels for another count of nodes than {num_nodes}, which have features",
+            value=len(numbers),
+            way_out="give one label for each node, -1 for none",
+        )
+    highest = int(numbers.max(initial=-1))
+    names = None if fitted is None else fitted.class_names
+    names = names or file.names("class_names", highest + 1)
+    if names is not None:
+        known = numbers < len(names)
+        y = np.where(known & (numbers >= 0), numbers, -1)
+        return Labels(y, names, int((~known).sum()))
+    labels = _numbered(numbers)
+    if len(labels.class_names) < 2:
+        raise file.error(
+            "has one class only",
+            value=", ".join(labels.class_names),
+            way_out="label nodes of two classes at least",
+        )
+    return labels
+
+
+def _numbered(numbers: NDArray[np.int64]) -> Labels:
+    """Labels without names, called by their numbers; numbers may have gaps."""
+    names = in_order(str(number) for number in np.unique(numbers[numbers >= 0]))
+    y = np.searchsorted(np.array(names, np.int64), numbers)
+    return Labels(np.where(numbers >= 0, y, -1), names)
+
+
+def _preprocessing(file: NpzArrays, width: int, labels: Labels, wish: Wish) -> Preprocessing:
+    names = file.names("attr_names", width) or tuple(f"feature_{i}" for i in range(width))
+    if wish.preprocessing is None:
+        encoders = (MatrixColumns(features=names),)
+        return Preprocessing(encoders, labels.class_names, directed=wish.directed)
+    expected = len(wish.preprocessing.feature_names)
+    if width != expected:
+        raise file.error(
+            f"the model was fitted to {expected} features",
+            value=width,
+            way_out="give a graph with the same features",
+        )
+    return wish.preprocessing
+
+
+def _split(file: NpzArrays, y: NDArray[np.int64]) -> Split | None:
+    masks = [file.mask(part) for part in PARTS]
+    if any(mask is None or len(mask) != len(y) for mask in masks):
+        return None
+    return Split.from_masks(*(mask & (y >= 0) for mask in masks if mask is not None))

@@ -1,0 +1,67 @@
+"""The files of the released LGNN program: `graph.node` and `graph.edge`, tab-separated.
+
+The first line of `graph.node` has the counts of nodes and of features; each line after it a node's
+id, its label's number, its features. A line of `graph.edge` is an edge; there is no header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from nodewise.data.tables.build import build
+from nodewise.data.tables.dialect import Dialect
+from nodewise.data.tables.first_bytes import check_text, first_bytes
+from nodewise.data.tables.graph_table import GraphTable
+from nodewise.data.tables.source import Source
+from nodewise.data.tables.sources import open_source
+from nodewise.data.tables.text_source import TextSource
+from nodewise.data.tables.wish import Roles, Wish
+from nodewise.errors import TableError
+
+_ENDINGS = {".node": ".edge", ".node.gz": ".edge.gz"}
+
+
+def is_released(path: Path) -> bool:
+    """Whether a file's name is one of the released program's for nodes."""
+    return path.name.endswith(tuple(_ENDINGS))
+
+
+def read_released(path: Path, edges: Source | None, wish: Wish) -> GraphTable:
+    """Read such a graph; features are taken as they are, and a label of -1 is none.
+
+    Args:
+        path: The file of nodes.
+        edges: The edges; None looks for `graph.edge` beside `graph.node`.
+        wish: What is asked for; the columns are what the format says.
+
+    Raises:
+        TableError: A file is not of that format.
+    """
+    nodes = _nodes(path)
+    roles = Roles(id="id", label="label", weight=wish.roles.weight)
+    unlabelled = (*wish.unlabelled, "-1")
+    asked = replace(wish, roles=roles, scale=False, unlabelled=unlabelled)
+    return build(nodes, edges or open_source(_edges_beside(path), "edges", header=False), asked)
+
+
+def _nodes(path: Path) -> TextSource:
+    head = first_bytes(path)
+    check_text(path, head)
+    line = head.split(b"\n", 1)[0].strip()
+    counts = line.split(b"\t")
+    if len(counts) != 2 or not all(count.isdigit() for count in counts):
+        raise TableError(
+            str(path),
+            "must begin with the counts of nodes and of features, a tab between them",
+            row="line 1",
+            value=line.decode(errors="replace"),
+            way_out="write them, or name the file .tsv if it has a header",
+        )
+    features = (f"feature_{i}" for i in range(int(counts[1])))
+    return TextSource(path, Dialect("\t", ("id", "label", *features)))
+
+
+def _edges_beside(path: Path) -> Path:
+    old = next(ending for ending in sorted(_ENDINGS, key=len) if path.name.endswith(ending))
+    return path.with_name(path.name.removesuffix(old) + _ENDINGS[old])

@@ -1,0 +1,98 @@
+"""A table before and after it is read: what it is called, its columns, where its rows stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from nodewise.errors import TableError
+
+_SHOWN, _LONG = 12, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A frame that can say where a cell came from.
+
+    Args:
+        name: The file's path, or what the table is.
+        frame: The pandas frame, its columns named by strings, its rows numbered from 0.
+        place: The number of a row to what its owner calls it, such as `line 7`.
+    """
+
+    name: str
+    frame: Any
+    place: Callable[[int], str]
+
+    def error(
+        self,
+        problem: str,
+        *,
+        way_out: str,
+        row: int | None = None,
+        column: str | None = None,
+        value: object = None,
+    ) -> TableError:
+        """An error about this table; `row` counts from 0."""
+        return TableError(
+            self.name,
+            problem,
+            way_out=way_out,
+            row=None if row is None else self.place(int(row)),
+            column=column,
+            value=value,
+        )
+
+
+class Source:
+    """A table that is known by its header, and not read yet.
+
+    Which columns hold names, and must not be taken for numbers, is only known once the header is;
+    hence two steps.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+
+    def read(self, as_text: Collection[str]) -> Table:
+        """Read the table, the columns `as_text` as they are written."""
+        raise NotImplementedError
+
+    def column(self, asked: str, role: str) -> str:
+        """The column that was asked for.
+
+        Raises:
+            TableError: There is none of that name; the error names the nearest.
+        """
+        if asked in self.columns:
+            return asked
+        near = get_close_matches(asked, self.columns, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise TableError(
+            self.name,
+            f"has no such column for the {role}",
+            column=asked,
+            way_out=f"{hint}the columns are {listed(self.columns)}",
+        )
+
+    def guess(self, names: Iterable[str], but: Collection[str | None] = ()) -> str | None:
+        """The first column called by one of the names, in any case of letters; None if none is."""
+        found = {column.lower(): column for column in reversed(self.columns) if column not in but}
+        return next((found[name] for name in names if name in found), None)
+
+
+def listed(names: Collection[object]) -> str:
+    """Names for a message: the first dozen, and how many more."""
+    shown = ", ".join(_cut(str(name)) for name in list(names)[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def among(count: int, what: str) -> str:
+    """A clause for the first of several: nothing if it is the only one."""
+    return f", one of {count:,} such {what}" if count > 1 else ""
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[:_LONG]}..."

@@ -1,0 +1,73 @@
+"""What was read, told before anybody trains on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from nodewise.data.tables.source import listed
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A graph in numbers; `str` of it is a page for people.
+
+    Args:
+        nodes: How many.
+        edges: How many; an undirected edge counts once.
+        directed: Whether edges have a direction.
+        isolated: Nodes without an edge.
+        dropped: Rows of edges that were dropped, by reason.
+        labels: Labelled nodes by class.
+        unlabelled: Nodes without a label, which are to be predicted.
+        features: By kind: how many columns, and how many features they made.
+        left_out: Columns of nodes that are not used, each with the reason.
+        split: Nodes to train, validate and test on, if a split was given.
+        notes: What else should be known, a sentence each.
+    """
+
+    nodes: int
+    edges: int
+    directed: bool
+    isolated: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=dict)
+    unlabelled: int = 0
+    features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    split: Mapping[str, int] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(f"{title:<9} {line}" for title, line in self._lines())
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        yield "nodes", f"{self.nodes:,}, {self.isolated:,} of them without an edge"
+        yield "edges", f"{self.edges:,}, {'directed' if self.directed else 'undirected'}"
+        if self.dropped:
+            yield "dropped", _counted(self.dropped)
+        yield "labels", f"{_named(self.labels)}; {self.unlabelled:,} nodes without, to be predicted"
+        yield "features", f"{self.num_features:,}: {'; '.join(self._kinds())}"
+        for column, reason in self.left_out.items():
+            yield "left out", f"column {column!r} {reason}"
+        if self.split is not None:
+            yield "split", _named(self.split)
+        for note in self.notes:
+            yield "note", note
+
+    @property
+    def num_features(self) -> int:
+        """How many features."""
+        return sum(features for _, features in self.features.values())
+
+    def _kinds(self) -> Iterable[str]:
+        for kind, (columns, features) in self.features.items():
+            yield f"{features:,} {kind} from {columns:,} column{'s' * (columns != 1)}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+
+
+def _named(counts: Mapping[str, int]) -> str:
+    return listed([f"{name} {count:,}" for name, count in counts.items()]) or "none"

@@ -1,0 +1,87 @@
+"""Graphs in npz files, of both kinds that are published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_matrix
+
+import nodewise as nw
+from nodewise.data.checks import check_data
+from nodewise.errors import TableError
+
+X = np.array([[1, 0, 2], [0, 0, 3], [4, 0, 0], [0, 5, 0]], np.float32)
+PAIRS = np.array([[0, 1], [1, 0], [2, 3]])
+
+
+def csr(prefix: str, matrix: Any) -> dict[str, Any]:
+    parts = csr_matrix(matrix)
+    return {f"{prefix}_{name}": getattr(parts, name) for name in ("data", "indices", "indptr")} | {
+        f"{prefix}_shape": parts.shape
+    }
+
+
+def read(folder: Path, **arrays: Any) -> nw.GraphTable:
+    np.savez(folder / "graph.npz", **arrays)
+    return nw.read_graph(folder / "graph.npz")
+
+
+def test_sparse_parts_with_names(tmp_path: Path) -> None:
+    adjacency = np.zeros((4, 4))
+    adjacency[tuple(PAIRS.T)] = 1
+    names = {"class_names": ["dog", "cat"], "attr_names": ["red", "big", "old"]}
+    parts = csr("adj", adjacency) | csr("attr", X) | names
+    graph = read(tmp_path, **parts, labels=[1, 0, -1, 1])
+    assert graph.data.x.tolist() == X.tolist() and graph.data.y.tolist() == [1, 0, -1, 1]
+    assert graph.data.class_names == ["dog", "cat"]
+    assert graph.data.feature_names == ["red", "big", "old"]
+    assert graph.data.edge_index.tolist() == [[0, 1, 2, 3], [1, 0, 3, 2]]
+    assert graph.summary.dropped == {"edges listed in both directions": 1}
+
+
+def test_plain_arrays_with_masks(tmp_path: Path) -> None:
+    train = np.array([[True, False, False, False], [False] * 4])
+    masks = {"train_masks": train, "val_masks": train[:, [1, 0, 2, 3]], "test_masks": train[1:]}
+    graph = read(tmp_path, node_features=X, edges=PAIRS, node_labels=[7, 7, 3, 7], **masks)
+    assert graph.data.class_names == ["3", "7"] and graph.data.y.tolist() == [1, 1, 0, 1]
+    assert graph.data.train_mask.tolist() == [True, False, False, False]
+    check_data(graph.data)
+
+
+def test_an_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
+    names = np.array(["a", "b", "c"], dtype=object)
+    graph = read(tmp_path, x=X, edge_index=PAIRS.T, attr_names=names)
+    assert graph.data.feature_names == ["feature_0", "feature_1", "feature_2"]
+
+
+def test_a_later_file_must_have_as_many_features(tmp_path: Path) -> None:
+    fitted = read(tmp_path, x=X, edges=PAIRS, y=[0, 1, 0, 1]).preprocessing
+    again = nw.read_graph(tmp_path / "graph.npz", preprocessing=fitted)
+    assert torch.equal(again.data.x, torch.from_numpy(X))
+    np.savez(tmp_path / "graph.npz", x=X[:, :2], edges=PAIRS)
+    with pytest.raises(TableError, match=r"fitted to 3 features \(found 2\)"):
+        nw.read_graph(tmp_path / "graph.npz", preprocessing=fitted)
+
+
+def test_a_csr_matrix_that_is_none(tmp_path: Path) -> None:
+    broken = csr("attr", X) | {"attr_indptr": [0, 9, 9, 9, 9]}
+    with pytest.raises(TableError, match="no CSR matrix"):
+        read(tmp_path, **broken, edges=PAIRS)
+
+
+def test_chameleon_is_what_the_data_set_is(data_root: Path) -> None:
+    graph = nw.read_graph(data_root / "wikipedia" / "chameleon.npz", sparse=False)
+    expected = nw.load_dataset("chameleon", data_root, split="public")
+    assert torch.equal(graph.data.x, expected.x) and torch.equal(graph.data.y, expected.y)
+    assert torch.equal(graph.data.edge_index, expected.edge_index)
+    assert torch.equal(graph.data.train_mask, expected.train_mask)
+
+
+def test_amazon_keeps_all_its_nodes(data_root: Path) -> None:
+    graph = nw.read_graph(data_root / "amazon" / "amazon_electronics_computers.npz")
+    assert graph.summary.nodes == 13_752 and graph.summary.num_features == 767
+    assert len(graph.summary.labels) == 10 and graph.summary.isolated == 281
