@@ -23,6 +23,7 @@ from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from nodewise.errors import NodewiseError
 from nodewise.experiments.runner import Job, run_all
 
 PAPERS = {"act": "elu", "input_dropout": 0.4, "bias": False}
@@ -67,6 +68,8 @@ def accuracies(folder: Path, seeds: int) -> dict[str, list[float]]:
     ]
     found: dict[str, list[float]] = {name: [] for name in MODELS}
     for job, record in run_all(jobs, os.cpu_count() or 1):
+        if isinstance(record, NodewiseError):
+            raise record
         found[job.folder.parent.name].append(record["test_accuracy"])
     return found
 

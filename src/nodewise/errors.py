@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class NodewiseError(Exception):
@@ -35,6 +36,16 @@ class InputError(NodewiseError, ValueError):
         place = "" if indices is None else f"[{', '.join(map(str, indices))}]"
         found = "" if value is None else f" (found {value!r})"
         super().__init__(f"{field}{place}: {problem}{found}; {way_out}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes as what they say, not as what they were made of.
+        return _revive, (type(self), str(self), vars(self))
+
+
+def _revive(kind: type[InputError], message: str, fields: dict[str, Any]) -> InputError:
+    error = kind.__new__(kind, message)
+    error.__dict__.update(fields)
+    return error
 
 
 class GraphError(InputError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from nodewise._version import __version__
-from nodewise.cli import bench, datasets, demo, evaluate, models, predict, train
+from nodewise.cli import bench, datasets, demo, evaluate, models, predict, reproduce, train
 from nodewise.errors import NodewiseError
 
 app = typer.Typer(
@@ -25,6 +26,7 @@ app.command()(models.models)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
+app.command()(reproduce.reproduce)
 app.add_typer(bench.app, name="bench")
 
 
@@ -48,6 +50,9 @@ def _options(
 
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
+    # Before torch is loaded: its threads would spin while they wait. On a machine that others use,
+    # too, that made training ten times slower than on one thread.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         app()
     except NodewiseError as error:

@@ -10,6 +10,7 @@ import typer
 from nodewise.cli.options import Json, Quiet
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
+from nodewise.errors import NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def _train(
     with make_progress(quiet) as progress:
         bar = progress.add_task("three models on the toy graph", total=len(jobs))
         for _, record in run_all(jobs, workers or os.cpu_count() or 1):
+            if isinstance(record, NodewiseError):
+                raise record
             if record["interrupted"]:
                 raise KeyboardInterrupt
             progress.advance(bar)

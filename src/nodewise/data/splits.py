@@ -83,6 +83,22 @@ class Split:
         data.train_mask, data.val_mask, data.test_mask = self.masks(data.num_nodes)
         return data
 
+    def with_validation(self, count: int) -> Split:
+        """The same split with `count` of its validation nodes, drawn once and for all.
+
+        Raises:
+            SplitError: There are fewer.
+        """
+        if count > len(self.val):
+            raise SplitError(
+                "val",
+                "has fewer nodes",
+                value=len(self.val),
+                way_out=f"ask for at most {len(self.val)}",
+            )
+        order = FrozenRandom(0, "fewer validation nodes").permutation(len(self.val))
+        return Split(self.train, self.val[order[:count]], self.test)
+
     def sha256(self) -> str:
         """The split's fingerprint, 64 hexadecimal digits.
 

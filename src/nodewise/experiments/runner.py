@@ -14,8 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nodewise.errors import NodewiseError
+
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+    from nodewise.training.run import Task
 
 # What a fresh process needs; loaded once, in the server that all others are forked from.
 _PRELOADED = ["nodewise.training.task", "nodewise.training.metrics"]
@@ -34,6 +38,7 @@ class Job:
         settings: Keys of the recipe to override.
         split: "public", "random", the number of a stored split, or None for the default.
         split_seed: Which random split.
+        validation: Use only so many of the validation nodes; 0 for all.
         root: The folder of raw files.
     """
 
@@ -45,22 +50,42 @@ class Job:
     settings: Mapping[str, Any] = field(default_factory=dict)
     split: str | None = None
     split_seed: int = 0
+    validation: int = 0
     root: Path | None = None
 
-    def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
-        """Train in the folder, from its last checkpoint on, and return the record."""
+    def task(self) -> Task:
+        """What to train on what."""
         from nodewise.training.recipe import load_recipe
-        from nodewise.training.run import Watch, train_in
         from nodewise.training.task import dataset_source, make_task
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
-        source = dataset_source(self.dataset, self.split, self.split_seed)
-        task = make_task(_load(tuple(source.items()), self.root), source, self.model, recipe)
-        return train_in(self.folder, task, self.seed, Watch(stop=stop))
+        source = dataset_source(self.dataset, self.split, self.split_seed, self.validation)
+        return make_task(_load(tuple(source.items()), self.root), source, self.model, recipe)
+
+    def is_done(self) -> bool:
+        """Whether its folder holds the record of this very run.
+
+        Raises:
+            RunError: The folder holds the record of another run.
+        """
+        from nodewise.training.run_folder import RunFolder, check_config
+
+        if RunFolder(self.folder).result is None:
+            return False
+        check_config(RunFolder(self.folder), self.task().config(self.seed))
+        return True
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Train in the folder, from its last checkpoint on, and return the record."""
+        from nodewise.training.run import Watch, train_in
+
+        return train_in(self.folder, self.task(), self.seed, Watch(stop=stop))
 
 
-def run_all(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Do the jobs, first to last, and give each with its record as it ends.
+def run_all(
+    jobs: Sequence[Job], workers: int
+) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
+    """Do the jobs, first to last, and give each with its record, or what went wrong, as it ends.
 
     Closing the iterator, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
     """
@@ -70,9 +95,16 @@ def run_all(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, dict[str, 
         doing: dict[Future[dict[str, Any]], Job] = {pool.submit(_work, job): job for job in jobs}
         try:
             for done in as_completed(doing):
-                yield doing[done], done.result()
+                yield doing[done], _outcome(done)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _outcome(done: Future[dict[str, Any]]) -> dict[str, Any] | NodewiseError:
+    try:
+        return done.result()
+    except NodewiseError as error:
+        return error
 
 
 @cache

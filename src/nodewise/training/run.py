@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
+# Raised whenever a change makes runs come out differently, so that records from before and after
+# are never taken for one experiment. A test notices such changes.
+RESULTS_VERSION = 1
+
+
 @dataclass(frozen=True)
 class Task:
     """What to train on what; a seed makes it a run.
@@ -68,6 +73,7 @@ class Task:
         """What makes a run this run and no other, as `config.toml` has it."""
         return {
             "nodewise": __version__,
+            "results_version": RESULTS_VERSION,
             "model": self.model,
             "recipe": self.recipe.name,
             "seed": seed,
@@ -188,7 +194,8 @@ def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
 def versions() -> dict[str, str]:
     """What computed a record."""
     packages = {name: version(name) for name in ("torch", "torch-geometric", "numba", "numpy")}
-    return {"nodewise": __version__, "python": platform.python_version(), **packages}
+    own = {"nodewise": __version__, "python": platform.python_version()}
+    return {**own, **packages}
 
 
 def graph_sha256(data: Data) -> str:

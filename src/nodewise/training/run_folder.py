@@ -158,7 +158,16 @@ def _match(folder: RunFolder, config: dict[str, Any]) -> None:
     if not path.exists():
         with writing(path), replacing(path) as stream:
             tomli_w.dump(config, stream)
-        return
+    else:
+        check_config(folder, config)
+
+
+def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
+    """Check that a folder holds the very run that `config` says.
+
+    Raises:
+        RunError: It holds another; the error names the first key that differs.
+    """
     there, asked = _flat(folder.config), _flat(tomllib.loads(tomli_w.dumps(config)))
     for key in sorted(there.keys() | asked.keys()):
         if there.get(key) != asked.get(key):

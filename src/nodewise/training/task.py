@@ -40,9 +40,15 @@ def dataset_task(
     return make_task(load_source(source, root), source, model, recipe, device)
 
 
-def dataset_source(dataset: str, split: str | None = None, split_seed: int = 0) -> dict[str, Any]:
-    """Where graph and split come from, as records have it."""
-    return {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
+def dataset_source(
+    dataset: str, split: str | None = None, split_seed: int = 0, validation: int = 0
+) -> dict[str, Any]:
+    """Where graph and split come from, as records have it.
+
+    With `validation`, only so many of the validation nodes are used.
+    """
+    source = {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
+    return {**source, "validation": validation} if validation else source
 
 
 def make_task(
@@ -65,7 +71,9 @@ def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Da
     name = str(source.get("split", "default"))
     split: Any = None if name == "default" else int(name) if name.isdigit() else name
     seed = int(source.get("split_seed", 0))
-    return load_dataset(source["dataset"], root, split=split, seed=seed)
+    data = load_dataset(source["dataset"], root, split=split, seed=seed)
+    fewer = int(source.get("validation", 0))
+    return split_of(data).with_validation(fewer).apply(data) if fewer else data
 
 
 def split_of(data: Data) -> Split:

@@ -1,0 +1,145 @@
+"""A suite: one of the paper's tables or figures, or a comparison of ours, as a TOML file.
+
+A run lies where its content says, whichever suites it belongs to:
+`runs/DATASET/MODEL/VARIANT/seed-N`. Suites that need the same run share it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Self
+
+from nodewise.errors import UnknownNameError
+from nodewise.experiments.runner import Job
+
+NAMES = ("main", "val100", "ablation", "matched", "splits", "lambda")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way of running that differs from the recipe.
+
+    Attributes:
+        name: What its folder is called.
+        recipe: The recipe.
+        settings: Keys of the recipe that are different.
+        split: "public", "random", or None for the data set's default.
+        per_seed: Whether every seed draws a split of its own.
+        validation: Use only so many validation nodes; 0 for all.
+        models: The models it is for; none for all of the suite.
+        datasets: The data sets it is for; none for all of the suite.
+    """
+
+    name: str
+    recipe: str = "official"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    split: str | None = None
+    per_seed: bool = False
+    validation: int = 0
+    models: Sequence[str] = ()
+    datasets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What to run.
+
+    Attributes:
+        name: The suite's name.
+        title: What it shows.
+        paper: The paper's sentence about it.
+        differs: Where the released program, or we, do it otherwise.
+        models: Models of the zoo.
+        datasets: Data sets.
+        runs: Seeds.
+        first: Seeds that every row gets before any gets more.
+        variants: Ways of running.
+    """
+
+    name: str
+    title: str
+    paper: str
+    differs: str
+    models: Sequence[str]
+    datasets: Sequence[str]
+    runs: int
+    first: int = 3
+    variants: Sequence[Variant] = (Variant("official"),)
+
+    @classmethod
+    def load(cls, name: str) -> Self:
+        """The suite of that name.
+
+        Raises:
+            UnknownNameError: There is none.
+        """
+        if name not in NAMES:
+            raise UnknownNameError("suite", name, NAMES)
+        path = files("nodewise.experiments") / "paper" / f"{name}.toml"
+        content = tomllib.loads(path.read_text("utf-8"))
+        variants = content.pop("variants", [{"name": "official"}])
+        return cls(name, variants=tuple(Variant(**variant) for variant in variants), **content)
+
+    def only(self, models: Sequence[str], datasets: Sequence[str], runs: int | None = None) -> Self:
+        """A part of the suite; nothing said is all of it.
+
+        Raises:
+            UnknownNameError: The suite has no such model or data set.
+        """
+        for kind, asked, known in (
+            ("model", models, self.models),
+            ("dataset", datasets, self.datasets),
+        ):
+            for name in asked:
+                if name not in known:
+                    raise UnknownNameError(f"{kind} of suite {self.name}", name, known)
+        return replace(
+            self,
+            models=[name for name in self.models if not models or name in models],
+            datasets=[name for name in self.datasets if not datasets or name in datasets],
+            runs=runs or self.runs,
+        )
+
+    def cells(self) -> Iterator[tuple[str, str, Variant]]:
+        """Data set, model and variant of every row of results."""
+        for dataset in self.datasets:
+            for model in self.models:
+                for variant in self.variants:
+                    if (not variant.models or model in variant.models) and (
+                        not variant.datasets or dataset in variant.datasets
+                    ):
+                        yield dataset, model, variant
+
+    def jobs(self, results: Path, root: Path | None = None) -> list[Job]:
+        """All runs: first some seeds of every row, then the others."""
+        cells = list(self.cells())
+        rounds = [range(min(self.first, self.runs)), range(min(self.first, self.runs), self.runs)]
+        return [
+            _job(results, *cell, seed, root) for seeds in rounds for seed in seeds for cell in cells
+        ]
+
+
+def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
+    """Where the runs of a cell lie."""
+    return results / "runs" / dataset / model.replace(":", "_") / variant
+
+
+def _job(
+    results: Path, dataset: str, model: str, variant: Variant, seed: int, root: Path | None
+) -> Job:
+    return Job(
+        dataset,
+        model,
+        seed,
+        cell_folder(results, dataset, model, variant.name) / f"seed-{seed}",
+        variant.recipe,
+        variant.settings,
+        variant.split,
+        seed if variant.per_seed else 0,
+        variant.validation,
+        root,
+    )

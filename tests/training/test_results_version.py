@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from nodewise.training.run import RESULTS_VERSION, Watch, train
+from tests.training.tasks import small_task
+
+# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last.
+LOSSES = {
+    "LGCN": 1.51954,
+    "LGAT": 1.168196,
+    "LGIN": 1.407908,
+    "LGCN:global": 1.152854,
+    "GCN": 1.105584,
+    "GAT-FiLM": 0.829095,
+}
+
+
+@pytest.mark.parametrize("model", LOSSES)
+def test_a_change_of_results_comes_with_a_new_version(model: str) -> None:
+    lines: list[dict[str, float]] = []
+    train(small_task(model), 0, watch=Watch(lines.append))
+    assert RESULTS_VERSION == 1
+    assert lines[-1]["cross_entropy"] == pytest.approx(LOSSES[model], rel=1e-3)
