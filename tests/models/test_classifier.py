@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import elu
+from torch.nn.functional import elu, layer_norm, relu
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.nn import GCN
 
 from nodewise.models.classifier import LGAT, LGCN, LGIN, Classifier
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.testing import (
     assert_field_equals_full_graph,
     assert_kernels_agree,
@@ -159,3 +160,16 @@ def test_masking_an_edge_changes_its_target_only(graph: tuple[Tensor, Tensor]) -
     changed = (masked - whole).abs().sum(1) > 1e-12
     assert changed.nonzero().view(-1).tolist() == [int(edge_index[1, edge])]
     torch.testing.assert_close(model(x, edge_index), whole)
+
+
+def test_residuals_and_norms_are_those_written_out() -> None:
+    torch.manual_seed(0)
+    sizes = [(6, 4), (4, 4), (4, 3)]
+    convs = [LocalizedConv(*size, node_level=False, edge_level=False) for size in sizes]
+    model = Classifier(convs, act=relu, residual=True, layer_norm=True).double()
+    edges = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
+    x = torch.randn(5, 6, dtype=torch.float64)
+    first = relu(layer_norm(convs[0](x, edges), (4,)))
+    second = first + relu(layer_norm(convs[1](first, edges), (4,)))
+    torch.testing.assert_close(model(x, edges), convs[2](second, edges))
+    assert_field_equals_full_graph(model, x, edges, torch.tensor([3, 1]))

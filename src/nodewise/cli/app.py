@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from nodewise._version import __version__
-from nodewise.cli import bench, datasets, demo, evaluate, models, predict, reproduce, train
+from nodewise.cli import (
+    bench,
+    datasets,
+    demo,
+    evaluate,
+    models,
+    predict,
+    report,
+    reproduce,
+    search,
+    train,
+)
 from nodewise.errors import NodewiseError
 
 app = typer.Typer(
@@ -27,6 +38,8 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
+app.command()(report.report)
+app.command()(search.search)
 app.add_typer(bench.app, name="bench")
 
 

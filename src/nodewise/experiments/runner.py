@@ -12,7 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError
 
@@ -82,22 +82,40 @@ class Job:
         return train_in(self.folder, self.task(), self.seed, Watch(stop=stop))
 
 
+class Workers:
+    """Processes that do jobs; use it as a context, and they end with it.
+
+    Args:
+        count: How many jobs are done side by side.
+    """
+
+    def __init__(self, count: int) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOADED)
+        self._pool = ProcessPoolExecutor(count, context, initializer=_start)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
+        """Do the jobs, first to last; gives each with its record, or what went wrong, as it ends.
+
+        Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
+        """
+        doing = {self._pool.submit(_work, job): job for job in jobs}
+        for done in as_completed(doing):
+            yield doing[done], _outcome(done)
+
+
 def run_all(
     jobs: Sequence[Job], workers: int
 ) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
-    """Do the jobs, first to last, and give each with its record, or what went wrong, as it ends.
-
-    Closing the iterator, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
-    with ProcessPoolExecutor(workers, context, initializer=_start) as pool:
-        doing: dict[Future[dict[str, Any]], Job] = {pool.submit(_work, job): job for job in jobs}
-        try:
-            for done in as_completed(doing):
-                yield doing[done], _outcome(done)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    """Do some jobs with workers of their own; see `Workers.run`."""
+    with Workers(workers) as pool:
+        yield from pool.run(jobs)
 
 
 def _outcome(done: Future[dict[str, Any]]) -> dict[str, Any] | NodewiseError:

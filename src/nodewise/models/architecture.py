@@ -44,6 +44,8 @@ class Architecture:
         message_act: Activation of a message before it is localized on its edge; in FiLM, after it
             is scaled and shifted.
         output_act: Activation of the logits.
+        residual: Whether a layer between two of the same width adds its input to its output.
+        layer_norm: Whether hidden rows are normalized before their activation.
         bias: Whether a bias is added after aggregation.
         message_bias: Whether a bias is added to every message.
         attention_bias: Whether the two attention scores have a bias each.
@@ -69,6 +71,8 @@ class Architecture:
     act: ActName = "elu"
     message_act: ActName = "none"
     output_act: ActName = "none"
+    residual: bool = False
+    layer_norm: bool = False
     bias: bool = False
     message_bias: bool = False
     attention_bias: bool = False
@@ -115,4 +119,6 @@ class Architecture:
             "dropout": self.input_dropout,
             "act": _ACTS[self.act],
             "output_act": _ACTS[self.output_act],
+            "residual": self.residual,
+            "layer_norm": self.layer_norm,
         }

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from torch import Tensor
-from torch.nn import Module, ModuleList, Parameter
+from torch.nn import LayerNorm, Module, ModuleList, Parameter
 from torch.nn.functional import dropout, elu
 
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
+from nodewise.nn.block import Block
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
@@ -27,6 +28,8 @@ class Classifier(Module):
         dropout: Rate at which entries of each layer's input are dropped.
         act: Activation between layers.
         output_act: Activation of the last layer; None for logits as they are.
+        residual: Whether a layer between two of the same width adds its input to its output.
+        layer_norm: Whether hidden rows are normalized before their activation.
     """
 
     def __init__(
@@ -35,10 +38,15 @@ class Classifier(Module):
         dropout: float = 0.0,
         act: Act = elu,
         output_act: Act | None = None,
+        residual: bool = False,
+        layer_norm: bool = False,
     ) -> None:
         super().__init__()
         self.convs = ModuleList(convs)
         self.dropout, self.act, self.output_act = dropout, act, output_act
+        self.residual = residual
+        hidden = [conv.heads * conv.out_channels for conv in convs[:-1]] if layer_norm else []
+        self.norms = ModuleList(LayerNorm(width) for width in hidden)
 
     @property
     def layers(self) -> list[BaseConv]:
@@ -49,6 +57,8 @@ class Classifier(Module):
         """Start every weight anew."""
         for conv in self.layers:
             conv.reset_parameters()
+        for norm in self.norms:
+            cast(LayerNorm, norm).reset_parameters()
 
     def global_parameters(self) -> list[Parameter]:
         """Theta_G of all layers."""
@@ -88,9 +98,17 @@ class Classifier(Module):
         for i, conv in enumerate(self.layers):
             graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
             out, more = conv(self._drop(x), graph, edge_weight, return_modulations=True)
-            act = self.act if i + 1 < len(self.layers) else self.output_act
-            x, made = out if act is None else act(out), made + more
+            x, made = self._finish(i, out, x, graph), made + more
         return (x, made) if return_modulations else x
+
+    def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
+        """A layer's output, normalized, activated, and added to its input, as far as asked."""
+        if i + 1 == len(self.layers):
+            return out if self.output_act is None else self.output_act(out)
+        out = self.act(self.norms[i](out) if len(self.norms) else out)
+        if self.residual and isinstance(x, Tensor) and x.size(1) == out.size(1):
+            out = out + (graph.rows_of_targets(x) if isinstance(graph, Block) else x)
+        return out
 
     def _drop(self, x: Features) -> Features:
         if isinstance(x, SparseRows):

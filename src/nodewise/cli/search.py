@@ -1,0 +1,110 @@
+"""`nodewise search`: a model's settings, chosen on the validation nodes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.progress import make_progress
+from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
+from nodewise.training.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from optuna import Study
+
+    from nodewise.experiments.search import Search
+
+Trials = Annotated[int, typer.Option("--trials", min=1, help="Settings to try, all in all.")]
+Timeout = Annotated[
+    float | None, typer.Option("--timeout", min=0, help="Stop after so many seconds.")
+]
+Runs = Annotated[int, typer.Option("--runs", min=1, help="Seeds to average over.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Runs side by side (default: all cores).")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Folder (default: runs/search-DATASET-MODEL).")
+]
+
+
+def search(
+    dataset: DatasetName,
+    model: Model = "LGCN",
+    recipe: RecipeName = "nodewise",
+    trials: Trials = 40,
+    timeout: Timeout = None,
+    runs: Runs = 1,
+    seed: Seed = 0,
+    settings: Set = None,
+    split: SplitName = None,
+    split_seed: SplitSeed = 0,
+    out: Out = None,
+    workers: Workers = None,
+    root: Root = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search a model's settings on the validation nodes, with optuna; test nodes are never asked.
+
+    Ctrl-C stops; the same command goes on. What was set with `--set` stays as it is.
+
+    **Examples**
+
+    - `nodewise search cora --model GCN --trials 60`
+    - `nodewise search toy --timeout 120 --set hidden_channels=8`
+    """
+    from nodewise.experiments.runner import Job
+    from nodewise.experiments.search import Search
+    from nodewise.training.recipe import load_recipe, parse_settings
+
+    fixed = parse_settings(settings or [])
+    load_recipe(recipe, model, dataset, fixed)
+    folder = out or Path("runs") / f"search-{dataset}-{model.replace(':', '_')}"
+    job = Job(dataset, model, seed, folder, recipe, fixed, split, split_seed, root=root)
+    best = _run(Search(job, runs, workers or os.cpu_count() or 1), trials, timeout, quiet)
+    if not quiet:
+        typer.echo(f"validation accuracy {100 * best['val_accuracy']:.1f} % of the best, with")
+    for key, value in best["settings"].items():
+        typer.echo(f"  --set {key}={value}")
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(best))
+
+
+def _run(search: Search, trials: int, timeout: float | None, quiet: bool) -> dict[str, Any]:
+    from nodewise.errors import InputError
+    from nodewise.experiments.search import run_search
+
+    name = f"{search.job.model} on {search.job.dataset}"
+    with make_progress(quiet, "best") as progress:
+        bar = progress.add_task(name, total=trials, best="")
+        try:
+            for study in run_search(search, trials, timeout):
+                progress.update(bar, completed=len(study.trials), best=_best(study))
+        except KeyboardInterrupt:
+            typer.echo("nodewise: stopped; run the same command to go on", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    if not _best(study):
+        raise InputError("search", "no trial came to an end", way_out="give it more time")
+    return {
+        "val_accuracy": study.best_value,
+        "settings": {key: _rounded(value) for key, value in study.best_params.items()},
+        "trials": len(study.trials),
+        "out": str(search.job.folder),
+    }
+
+
+def _best(study: Study) -> str:
+    try:
+        return f"best {100 * study.best_value:.1f} %"
+    except ValueError:  # no trial has ended well yet
+        return ""
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.3g}") if isinstance(value, float) else value

@@ -1,0 +1,134 @@
+"""Settings chosen on validation nodes: optuna proposes, runs answer. Test nodes are never asked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from nodewise.errors import InputError, NodewiseError
+from nodewise.experiments.runner import Job, Workers
+from nodewise.models.zoo import find_row
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+Space = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to search for.
+
+    Attributes:
+        job: The run whose settings are sought; its folder is the search's.
+        runs: Seeds to average over.
+        workers: Runs side by side.
+    """
+
+    job: Job
+    runs: int = 1
+    workers: int = 1
+
+    def jobs(self, number: int, settings: Mapping[str, Any]) -> list[Job]:
+        """The runs of one trial."""
+        folder = self.job.folder / "trials" / str(number)
+        return [
+            replace(
+                self.job,
+                seed=self.job.seed + i,
+                folder=folder / f"seed-{self.job.seed + i}",
+                settings={**self.job.settings, **settings},
+            )
+            for i in range(self.runs)
+        ]
+
+
+def search_space(model: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """What is tried for a model; keys that the caller has fixed are left out."""
+    path = files("nodewise.experiments") / "search_spaces.toml"
+    content = tomllib.loads(path.read_text("utf-8"))
+    space = {**content["every"], **content.get(find_row(model).family, {})}
+    return {key: value for key, value in space.items() if key not in fixed}
+
+
+def propose(trial: Trial, space: Space) -> dict[str, Any]:
+    """A value for every key."""
+    return {
+        key: trial.suggest_categorical(key, values)
+        if isinstance(values, list)
+        else trial.suggest_float(key, **values)
+        for key, values in space.items()
+    }
+
+
+def open_study(folder: Path, seed: int) -> Study:
+    """The study that lies in a folder, or a new one.
+
+    Raises:
+        InputError: optuna is not installed.
+    """
+    try:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError as error:
+        way_out = "pip install nodewise[search]"
+        raise InputError("search", "needs optuna", way_out=way_out) from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    folder.mkdir(parents=True, exist_ok=True)
+    backend = JournalFileBackend(str(folder / "study.log"))
+    return optuna.create_study(
+        storage=optuna.storages.JournalStorage(backend),
+        study_name="nodewise",
+        direction="maximize",
+        load_if_exists=True,
+        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=12, multivariate=False),
+    )
+
+
+def run_search(search: Search, trials: int, timeout: float | None = None) -> Iterator[Study]:
+    """Try until there are so many trials, or the time is over; yields the study after each round.
+
+    A study in the folder is continued. A trial that diverges counts as a failed one.
+    """
+    study = open_study(search.job.folder, search.job.seed)
+    space, began = search_space(search.job.model, search.job.settings), perf_counter()
+    yield study
+    with Workers(search.workers) as workers:
+        while _ended(study) < trials and (timeout is None or perf_counter() - began < timeout):
+            _round(study, search, space, workers)
+            yield study
+
+
+def _ended(study: Study) -> int:
+    return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+
+
+def _round(study: Study, search: Search, space: Space, workers: Workers) -> None:
+    """Ask for as many settings as can be tried at once, try them, and tell."""
+    from optuna.trial import TrialState
+
+    asked = [study.ask() for _ in range(max(1, search.workers // search.runs))]
+    jobs = {trial.number: search.jobs(trial.number, propose(trial, space)) for trial in asked}
+    found = dict(_accuracies(workers, [job for of_trial in jobs.values() for job in of_trial]))
+    for trial in asked:
+        values = [found[job.folder] for job in jobs[trial.number] if job.folder in found]
+        if len(values) < search.runs:
+            study.tell(trial, state=TrialState.FAIL)
+        else:
+            study.tell(trial, fmean(values))
+
+
+def _accuracies(workers: Workers, jobs: Sequence[Job]) -> Iterator[tuple[Path, float]]:
+    """The validation accuracies of the runs that came to an end."""
+    for job, record in workers.run(jobs):
+        if isinstance(record, NodewiseError):
+            continue
+        if record["interrupted"]:
+            raise KeyboardInterrupt
+        yield job.folder, record["val_accuracy"]
