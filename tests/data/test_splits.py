@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from nodewise.data.splits import Split, random_split
+from nodewise.data.splits import Split, hold_out, random_split
 from nodewise.errors import SplitError
 
 LABELS = np.arange(2000) % 4
@@ -88,3 +88,27 @@ def test_a_file_that_is_not_a_split(tmp_path: Path, content: str) -> None:
 def test_repr_names_sizes_and_fingerprint() -> None:
     split = random_split(LABELS)
     assert repr(split) == f"Split(train=80, val=500, test=1000, sha256={split.sha256()[:12]})"
+
+
+def test_a_fifth_of_each_class_is_held_out_for_validation() -> None:
+    y = torch.tensor([0] * 10 + [1] * 5 + [2] + [-1] * 4)
+    split = hold_out(range(16), y, test=[16, 17])
+    assert sorted(y[split.val].tolist()) == [0, 0, 1]
+    assert sorted([*split.train, *split.val]) == list(range(16))
+    assert split.test.tolist() == [16, 17]
+    assert split == hold_out(range(16), y, test=[16, 17])
+
+
+def test_nothing_can_be_held_out_of_single_nodes() -> None:
+    with pytest.raises(SplitError, match="no class has two nodes"):
+        hold_out([0, 1], torch.tensor([0, 1]))
+
+
+def test_fewer_validation_nodes_are_some_of_the_same() -> None:
+    whole = Split(np.arange(5), np.arange(5, 25), np.arange(25, 30))
+    fewer = whole.with_validation(7)
+    assert len(fewer.val) == 7
+    assert set(fewer.val) < set(whole.val)
+    assert (fewer.train == whole.train).all() and (fewer.test == whole.test).all()
+    with pytest.raises(SplitError, match="fewer"):
+        whole.with_validation(21)
