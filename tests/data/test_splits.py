@@ -93,7 +93,7 @@ def test_repr_names_sizes_and_fingerprint() -> None:
 def test_a_fifth_of_each_class_is_held_out_for_validation() -> None:
     y = torch.tensor([0] * 10 + [1] * 5 + [2] + [-1] * 4)
     split = hold_out(range(16), y, test=[16, 17])
-    assert sorted(y[split.val].tolist()) == [0, 0, 1]
+    assert sorted(y[split.val.tolist()].tolist()) == [0, 0, 1]
     assert sorted([*split.train, *split.val]) == list(range(16))
     assert split.test.tolist() == [16, 17]
     assert split == hold_out(range(16), y, test=[16, 17])
