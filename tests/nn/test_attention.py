@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from torch import Tensor
 from torch_geometric.utils import softmax as judge
 
-from nodewise.nn.aggregators import Gat
+from nodewise.nn.aggregators import Gat, Incoming
 from nodewise.nn.attention import softmax
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.neighbourhood import Neighbourhood
@@ -35,3 +35,19 @@ def test_scores_of_messages_take_the_loop_as_the_centre() -> None:
     scores = torch.stack([attention.source[0] @ m + attention.target[0] @ heard[1] for m in heard])
     alpha = torch.nn.functional.leaky_relu(scores, 0.2).softmax(0)
     torch.testing.assert_close(out[0], alpha[0] * heard[0] + alpha[1] * heard[1])
+
+
+def test_attention_looks_at_messages_before_they_are_dropped() -> None:
+    torch.manual_seed(0)
+    seen: list[Tensor] = []
+
+    class Listening(Gat):
+        def alpha(self, incoming: Incoming) -> Tensor:
+            seen.append(super().alpha(incoming))
+            return seen[-1]
+
+    conv = LocalizedConv(3, 4, Listening(4, scores="messages"), message_dropout=0.5)
+    x, edges = torch.randn(4, 3), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
+    one, other = conv(x, edges), conv(x, edges)
+    assert not torch.equal(one, other)
+    assert torch.equal(seen[0], seen[1])

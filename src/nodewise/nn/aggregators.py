@@ -39,6 +39,7 @@ class Incoming(NamedTuple):
         weight: The global W, shape (H, out, in).
         message_bias: What was added to W_v h_u, shape (H, out), or None.
         edge_mask: An explainer's mask over the edges, shape (E,), or None.
+        whole: The messages before dropout, shape (E, H, out): what attention looks at.
     """
 
     messages: Tensor
@@ -48,6 +49,7 @@ class Incoming(NamedTuple):
     weight: Tensor
     message_bias: Tensor | None
     edge_mask: Tensor | None
+    whole: Tensor
 
 
 class Aggregator(Module):
@@ -174,9 +176,9 @@ class Gat(Aggregator):
 
     def alpha(self, incoming: Incoming) -> Tensor:
         """The attention coefficients, shape (E, H)."""
-        messages, block, x_source, x_target, weight, *_ = incoming
+        _, block, x_source, x_target, weight, *_ = incoming
         if self.scores == "messages":
-            return self.attention.of_messages(messages, block.hood)
+            return self.attention.of_messages(incoming.whole, block.hood)
         return self.attention.of_nodes(x_source, x_target, weight, block, self.target_weight)
 
     def forward(self, incoming: Incoming) -> Tensor:

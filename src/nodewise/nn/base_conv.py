@@ -137,9 +137,9 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     def _aggregate(self, z: Tensor, x: Features, x_target: Features | None, block: Block) -> Tensor:
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
-        z = dropout(z, self.message_dropout, self.training)
+        heard = dropout(z, self.message_dropout, self.training)
         mask = self._explainer_mask(block)
-        incoming = Incoming(z, block, x, x_target, self.weight, self.message_bias, mask)
+        incoming = Incoming(heard, block, x, x_target, self.weight, self.message_bias, mask, z)
         out: Tensor = self.aggregator(incoming)
         return out
 
