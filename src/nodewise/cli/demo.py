@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet
+from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
 from nodewise.errors import NodewiseError
@@ -20,9 +20,6 @@ Seeds = Annotated[
     int, typer.Option("--seeds", min=1, help="Runs; each has its own split and initialization.")
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The HTML report.")]
-Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Runs side by side (default: all cores).")
-]
 _MODELS = {"GCN": "GCN", "matched global": "LGCN:global", "LGCN": "LGCN"}
 
 
@@ -30,6 +27,7 @@ def demo(
     seeds: Seeds = 5,
     out: Out = Path("nodewise-demo.html"),
     workers: Workers = None,
+    device: Device = "cpu",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,9 +45,11 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
+    check_device(device)
     with TemporaryDirectory() as folder:
         try:
-            records = _train(Path(folder), seeds, workers, quiet)
+            _train(_jobs(Path(folder), seeds, device), workers, quiet)
+            records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             typer.echo("nodewise: stopped by Ctrl-C; nothing was written", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -65,12 +65,20 @@ def demo(
         typer.echo(dumps({"table": rows, "report": str(out)}))
 
 
-def _jobs(folder: Path, seeds: int) -> list[Job]:
+def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
     from nodewise.experiments.runner import Job
 
     # LGCN first: the longest jobs should not be the last to start.
     return [
-        Job("toy", model, seed, _folder(folder, name, seed), split="random", split_seed=seed)
+        Job(
+            "toy",
+            model,
+            seed,
+            _folder(folder, name, seed),
+            split="random",
+            split_seed=seed,
+            device=device,
+        )
         for name, model in reversed(_MODELS.items())
         for seed in range(seeds)
     ]
@@ -82,16 +90,11 @@ def _folder(folder: Path, name: str, seed: int) -> Path:
     return seed_folder(folder / name, seed)
 
 
-def _train(
-    folder: Path, seeds: int, workers: int | None, quiet: bool
-) -> dict[str, list[dict[str, Any]]]:
-    """The records of every model, by its name in the table."""
+def _train(jobs: list[Job], workers: int | None, quiet: bool) -> None:
     import os
 
     from nodewise.experiments.runner import run_all
-    from nodewise.training.run_folder import RunFolder
 
-    jobs = _jobs(folder, seeds)
     with make_progress(quiet) as progress:
         bar = progress.add_task("three models on the toy graph", total=len(jobs))
         for _, record in run_all(jobs, workers or os.cpu_count() or 1):
@@ -100,6 +103,12 @@ def _train(
             if record["interrupted"]:
                 raise KeyboardInterrupt
             progress.advance(bar)
+
+
+def _records(folder: Path, seeds: int) -> dict[str, list[dict[str, Any]]]:
+    """The records of every model, by its name in the table."""
+    from nodewise.training.run_folder import RunFolder
+
     return {
         name: [RunFolder(_folder(folder, name, seed)).result or {} for seed in range(seeds)]
         for name in _MODELS

@@ -17,6 +17,15 @@ Threads = Annotated[
 Device = Annotated[
     str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps, ...")
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        "--threads",
+        min=1,
+        help="Runs side by side, a thread each (default: all cores).",
+    ),
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),
@@ -37,6 +46,8 @@ def check_device(device: str) -> None:
     Raises:
         InputError: There is no such device here.
     """
+    if device == "cpu":
+        return
     import torch
 
     from nodewise.errors import InputError

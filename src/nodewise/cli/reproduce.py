@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.errors import NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
@@ -28,9 +28,6 @@ Datasets = Annotated[
 ]
 Runs = Annotated[int | None, typer.Option("--runs", min=1, help="Seeds (default: the suite's).")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder of records.")]
-Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Runs side by side (default: all cores).")
-]
 
 
 def reproduce(
@@ -40,6 +37,7 @@ def reproduce(
     runs: Runs = None,
     out: Out = Path("results"),
     workers: Workers = None,
+    device: Device = "cpu",
     root: Root = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -57,7 +55,8 @@ def reproduce(
     from nodewise.experiments.suite import Suite
 
     chosen = Suite.load(suite).only(models or [], datasets or [], runs)
-    jobs = chosen.jobs(out, root)
+    check_device(device)
+    jobs = chosen.jobs(out, root, device)
     left = [job for job in jobs if not job.is_done()]
     if not quiet:
         typer.echo(f"{chosen.title}: {len(jobs) - len(left)} runs done, {len(left)} left")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.training.interrupts import INTERRUPTED
@@ -23,9 +23,6 @@ Timeout = Annotated[
     float | None, typer.Option("--timeout", min=0, help="Stop after so many seconds.")
 ]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Seeds to average over.")]
-Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Runs side by side (default: all cores).")
-]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Folder (default: runs/search-DATASET-MODEL).")
 ]
@@ -44,6 +41,7 @@ def search(
     split_seed: SplitSeed = 0,
     out: Out = None,
     workers: Workers = None,
+    device: Device = "cpu",
     root: Root = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -61,10 +59,13 @@ def search(
     from nodewise.experiments.search import Search
     from nodewise.training.recipe import load_recipe, parse_settings
 
+    check_device(device)
     fixed = parse_settings(settings or [])
     load_recipe(recipe, model, dataset, fixed)
     folder = out or Path("runs") / f"search-{dataset}-{model.replace(':', '_')}"
-    job = Job(dataset, model, seed, folder, recipe, fixed, split, split_seed, root=root)
+    job = Job(
+        dataset, model, seed, folder, recipe, fixed, split, split_seed, root=root, device=device
+    )
     best = _run(Search(job, runs, workers or os.cpu_count() or 1), trials, timeout, quiet)
     if not quiet:
         typer.echo(f"validation accuracy {100 * best['val_accuracy']:.1f} % of the best, with")

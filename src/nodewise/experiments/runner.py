@@ -40,6 +40,7 @@ class Job:
         split_seed: Which random split.
         validation: Use only so many of the validation nodes; 0 for all.
         root: The folder of raw files.
+        device: Where to compute.
     """
 
     dataset: str
@@ -52,6 +53,7 @@ class Job:
     split_seed: int = 0
     validation: int = 0
     root: Path | None = None
+    device: str = "cpu"
 
     def task(self) -> Task:
         """What to train on what."""
@@ -60,7 +62,8 @@ class Job:
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
         source = dataset_source(self.dataset, self.split, self.split_seed, self.validation)
-        return make_task(_load(tuple(source.items()), self.root), source, self.model, recipe)
+        data = _load(tuple(source.items()), self.root)
+        return make_task(data, source, self.model, recipe, self.device)
 
     def is_done(self) -> bool:
         """Whether its folder holds the record of this very run.

@@ -114,12 +114,15 @@ class Suite:
                     ):
                         yield dataset, model, variant
 
-    def jobs(self, results: Path, root: Path | None = None) -> list[Job]:
+    def jobs(self, results: Path, root: Path | None = None, device: str = "cpu") -> list[Job]:
         """All runs: first some seeds of every row, then the others."""
         cells = list(self.cells())
         rounds = [range(min(self.first, self.runs)), range(min(self.first, self.runs), self.runs)]
         return [
-            _job(results, *cell, seed, root) for seeds in rounds for seed in seeds for cell in cells
+            replace(_job(results, *cell, seed), root=root, device=device)
+            for seeds in rounds
+            for seed in seeds
+            for cell in cells
         ]
 
 
@@ -128,9 +131,7 @@ def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
     return results / "runs" / dataset / model.replace(":", "_") / variant
 
 
-def _job(
-    results: Path, dataset: str, model: str, variant: Variant, seed: int, root: Path | None
-) -> Job:
+def _job(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
     return Job(
         dataset,
         model,
@@ -141,5 +142,4 @@ def _job(
         variant.split,
         seed if variant.per_seed else 0,
         variant.validation,
-        root,
     )
