@@ -1,0 +1,52 @@
+"""Paired comparisons: the same seeds with and without, and how sure the difference is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+from scipy.stats import t
+
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of paired differences, with a 95 % interval by Student's t.
+
+    Attributes:
+        pairs: How many seeds both have.
+        mean: The mean difference.
+        low: The interval's lower end.
+        high: Its upper end.
+    """
+
+    pairs: int
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+def paired_difference(one: Records, other: Records, figure: str) -> Difference | None:
+    """One minus the other over the seeds that both have; None with fewer than two.
+
+    Args:
+        one: Records of a model.
+        other: Records of the model beside it.
+        figure: The number to compare, such as "test_accuracy".
+    """
+    beside = {record["seed"]: record[figure] for record in other}
+    gaps = [r[figure] - beside[r["seed"]] for r in one if r["seed"] in beside]
+    if len(gaps) < 2:
+        return None
+    half = float(t.ppf(0.975, len(gaps) - 1)) * stdev(gaps) / sqrt(len(gaps))
+    mean = fmean(gaps)
+    return Difference(len(gaps), mean, mean - half, mean + half)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from scipy.stats import ttest_rel
+
+from nodewise.report.paired import paired_difference
+
+
+def records(values: dict[int, float]) -> list[dict[str, float]]:
+    return [{"seed": seed, "test_accuracy": value} for seed, value in values.items()]
+
+
+def test_the_interval_is_that_of_scipys_paired_t_test() -> None:
+    one = {0: 0.80, 1: 0.83, 2: 0.81, 3: 0.86}
+    other = {0: 0.79, 1: 0.80, 2: 0.82, 3: 0.81}
+    found = paired_difference(records(one), records(other), "test_accuracy")
+    assert found is not None
+    judge = ttest_rel(list(one.values()), list(other.values())).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((judge.low, judge.high))
+    assert found.mean == pytest.approx(0.02)
+    assert not found.is_clear
+
+
+def test_only_seeds_that_both_have_are_paired() -> None:
+    found = paired_difference(
+        records({0: 0.9, 1: 0.8, 7: 0.1}), records({1: 0.7, 0: 0.8, 5: 0.9}), "test_accuracy"
+    )
+    assert found is not None
+    assert (found.pairs, found.mean) == (2, pytest.approx(0.1))
+    assert found.is_clear
+    assert paired_difference(records({0: 0.5}), records({0: 0.4}), "test_accuracy") is None
