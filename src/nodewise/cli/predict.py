@@ -42,13 +42,13 @@ def predict(
     from nodewise.training.task import load_source
 
     model = load_run(run)
-    data = load_source(model.config["graph"] if dataset is None else {"dataset": dataset}, root)
-    logits = model.logits(data)
-    write_predictions(out, range(data.num_nodes), logits, model.class_names)
+    graph = load_source(model.config["graph"] if dataset is None else {"dataset": dataset}, root)
+    logits = model.logits(graph.data)
+    write_predictions(out, graph.ids, logits, model.class_names)
     if not quiet:
-        typer.echo(f"{data.num_nodes} predictions of {model.folder} in {out}")
+        typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
     if json:
         from json import dumps
 
-        about = {"run": str(model.folder), "out": str(out), "nodes": data.num_nodes}
+        about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
         typer.echo(dumps(about))

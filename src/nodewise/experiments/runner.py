@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
+    from nodewise.training.loaded_graph import LoadedGraph
 
 # What a fresh process needs; loaded once, in the server that all others are forked from.
 _PRELOADED = ["nodewise.training.task", "nodewise.training.metrics"]
@@ -76,7 +76,7 @@ def run_all(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, dict[str, 
 
 
 @cache
-def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> Data:
+def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> LoadedGraph:
     """Many jobs of one process share a graph."""
     from nodewise.training.task import load_source
 

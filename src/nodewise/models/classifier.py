@@ -45,6 +45,11 @@ class Classifier(Module):
         """The layers, first to last."""
         return cast(list[BaseConv], list(self.convs))
 
+    @property
+    def uses_edge_weights(self) -> bool:
+        """Whether the weights that edges were given make a difference."""
+        return any(conv.aggregator.uses_edge_weights for conv in self.layers)
+
     def reset_parameters(self) -> None:
         """Start every weight anew."""
         for conv in self.layers:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 from filelock import FileLock, Timeout
@@ -23,7 +23,11 @@ from nodewise.errors import RunError
 from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.tensor_file import load_tensors, save_tensors, writing
 
+if TYPE_CHECKING:
+    from nodewise.data.tables.preprocessing import Preprocessing
+
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
+PREPROCESSING = "preprocessing.json"
 _CHECKPOINT = Path("checkpoint") / "last.safetensors"
 
 
@@ -78,6 +82,31 @@ class RunFolder:
         path = self.path / HISTORY
         text = path.read_text("utf-8") if path.exists() else ""
         return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How tables became the features that the run was trained on.
+
+        Raises:
+            RunError: The run was not trained on tables.
+        """
+        from nodewise.data.tables.preprocessing import Preprocessing
+
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            raise RunError(
+                str(self.path),
+                f"has no {PREPROCESSING}: it was trained on no tables, and can read none",
+                way_out="name a data set with the same features instead",
+            )
+        return Preprocessing.load(path)
+
+    def keep_preprocessing(self, preprocessing: Preprocessing) -> None:
+        """Keep it with the run, so that later tables can be read."""
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            with writing(path):
+                preprocessing.save(path)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; the history is cut back to it."""

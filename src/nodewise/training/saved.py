@@ -61,15 +61,29 @@ class SavedModel:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
 
         Raises:
-            GraphError: The graph has other features.
+            GraphError: The graph has other features, or no weights where training had them.
         """
-        self._check(data)
-        x = prepare(data.x, self.recipe.optimization.features)
-        logits: Tensor = self.model(as_input(self.model, x), data.edge_index)
+        logits: Tensor = self.model(*self._inputs(data))
         return logits
+
+    def _inputs(self, data: Data) -> tuple[Any, ...]:
+        self._check(data)
+        x = as_input(self.model, prepare(data.x, self.recipe.optimization.features))
+        weights = (data.edge_weight,) if self._is_weighted else ()
+        return (x, data.edge_index, *weights)
+
+    @property
+    def _is_weighted(self) -> bool:
+        return bool(self.config["graph"].get("weighted"))
 
     def _check(self, data: Data) -> None:
         graph = self.config["graph"]
+        if self._is_weighted and "edge_weight" not in data:
+            raise GraphError(
+                "edge_weight",
+                f"{self.folder} was trained with weights of edges, and here are none",
+                way_out="give each edge a weight, in a column of the same name",
+            )
         if data.x.size(1) != graph["features"]:
             raise GraphError(
                 "x",

@@ -1,4 +1,4 @@
-"""Tasks from data sets: the graph, its split, and where both come from."""
+"""Tasks: the graph, its split, and where both come from, a data set or somebody's own tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nodewise.data.datasets import load_dataset
 from nodewise.data.splits import Split
 from nodewise.errors import InputError
+from nodewise.training.loaded_graph import LoadedGraph
+from nodewise.training.own_graph import OwnGraph
 from nodewise.training.recipe import Recipe
 from nodewise.training.run import Task
 
@@ -16,48 +18,41 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 
-def dataset_task(
-    dataset: str,
-    model: str,
-    recipe: Recipe,
-    split: str | None = None,
-    split_seed: int = 0,
-    root: str | Path | None = None,
-    device: str = "cpu",
-) -> Task:
-    """A model of the zoo on a data set.
+def dataset_source(dataset: str, split: str | None = None, split_seed: int = 0) -> dict[str, Any]:
+    """Where graph and split come from, as records have it.
 
     Args:
         dataset: The data set's name.
-        model: The model's name.
-        recipe: How to train it.
         split: "public", "random", the number of a stored split, or None for the default.
         split_seed: Which random split.
-        root: The folder of raw files.
-        device: Where to compute.
     """
-    source = dataset_source(dataset, split, split_seed)
-    return make_task(load_source(source, root), source, model, recipe, device)
-
-
-def dataset_source(dataset: str, split: str | None = None, split_seed: int = 0) -> dict[str, Any]:
-    """Where graph and split come from, as records have it."""
     return {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
 
 
 def make_task(
-    data: Data, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
+    graph: LoadedGraph, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
 ) -> Task:
-    """A model of the zoo on a graph with masks, and where that comes from."""
-    return Task(data.to(device), split_of(data), source, model, recipe)
+    """A model of the zoo on a graph with masks, and where that comes from.
+
+    Raises:
+        InputError: The graph has weights of edges, and the model would leave them out.
+    """
+    data, about = graph.data.to(device), (graph.ids, graph.preprocessing)
+    task = Task(data, split_of(data), source, model, recipe, None, *about)
+    if task.graph.edge_weight is not None:
+        task.fresh_model()  # refuses now rather than in a folder half made
+    return task
 
 
-def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Data:
+def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> LoadedGraph:
     """The graph that a run's record names, with its split.
 
     Raises:
         InputError: The record names none.
+        TableError: It names tables that are gone, or not the same any more.
     """
+    if "files" in source:
+        return OwnGraph.from_source(source).load()
     if "dataset" not in source:
         raise InputError(
             "graph", "the run names no data set", way_out="name the graph to predict on"
@@ -65,7 +60,8 @@ def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Da
     name = str(source.get("split", "default"))
     split: Any = None if name == "default" else int(name) if name.isdigit() else name
     seed = int(source.get("split_seed", 0))
-    return load_dataset(source["dataset"], root, split=split, seed=seed)
+    data = load_dataset(source["dataset"], root, split=split, seed=seed)
+    return LoadedGraph(data, range(int(data.x.size(0))))
 
 
 def split_of(data: Data) -> Split:
