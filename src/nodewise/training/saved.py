@@ -12,6 +12,7 @@ from torch.nn import Module
 
 from nodewise.errors import GraphError, NodewiseError, RunError
 from nodewise.models.zoo import build_model
+from nodewise.training.embeddings import embed
 from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import Recipe
@@ -65,6 +66,16 @@ class SavedModel:
         """
         logits: Tensor = self.model(*self._inputs(data))
         return logits
+
+    @torch.no_grad()
+    def embeddings(self, data: Data) -> Tensor:
+        """What the last layer is given, a row for each node of such a graph, shape (N, width).
+
+        Raises:
+            GraphError: The graph has other features, or no weights where training had them.
+            InputError: The model keeps no such rows.
+        """
+        return embed(self.model, *self._inputs(data))
 
     def _inputs(self, data: Data) -> tuple[Any, ...]:
         self._check(data)

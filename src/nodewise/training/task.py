@@ -13,6 +13,7 @@ from nodewise.training.loaded_graph import LoadedGraph
 from nodewise.training.own_graph import OwnGraph
 from nodewise.training.recipe import Recipe
 from nodewise.training.run import Task
+from nodewise.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -62,6 +63,21 @@ def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Lo
     seed = int(source.get("split_seed", 0))
     data = load_dataset(source["dataset"], root, split=split, seed=seed)
     return LoadedGraph(data, range(int(data.x.size(0))))
+
+
+def read_tables(files: Mapping[str, str], run: Path) -> LoadedGraph:
+    """Tables, perhaps bigger and later than those of a run, with the features of that run.
+
+    Args:
+        files: The paths of `nodes` and `edges`.
+        run: The run's folder.
+
+    Raises:
+        RunError: The run was not trained on tables.
+        TableError: Something is wrong with a table.
+    """
+    table = OwnGraph(files).read(RunFolder(run).preprocessing)
+    return LoadedGraph(table.data, table.ids, table.preprocessing, str(table.summary))
 
 
 def split_of(data: Data) -> Split:
