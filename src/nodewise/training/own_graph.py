@@ -54,14 +54,26 @@ class OwnGraph:
             TableError: Something is wrong with a table.
             InputError: There are no labels.
         """
+        self._check_label_column()
         table = self.read()
         if not table.data.class_names:
-            raise InputError(
-                "--label", "is missing: no column has the labels", way_out="name it with --label"
-            )
+            raise _no_label()
         sentence = self._split(table)
         told = f"{table.summary}\n{sentence}" if sentence else str(table.summary)
         return LoadedGraph(table.data, table.ids, table.preprocessing, told)
+
+    def _check_label_column(self) -> None:
+        """Say that there is no column of labels before it is taken for a broken feature."""
+        from nodewise.data.tables.released import is_released
+        from nodewise.data.tables.roles import node_roles
+        from nodewise.data.tables.sources import open_source
+        from nodewise.data.tables.wish import Roles
+
+        nodes = self.files.get("nodes")
+        of_table = nodes is not None and not (nodes.endswith(".npz") or is_released(Path(nodes)))
+        asked = Roles(id=self.options.get("id"), label=self.options.get("label"))
+        if of_table and node_roles(open_source(nodes, "nodes"), asked).label is None:
+            raise _no_label()
 
     def _split(self, table: GraphTable) -> str:
         """Give the graph the split that it lacks, and say so."""
@@ -121,3 +133,9 @@ def file_sha256(path: Path) -> str:
             f"the run was trained on this file, which cannot be read ({error.strerror})",
             way_out="go to the folder where the run was trained, or put the file back",
         ) from error
+
+
+def _no_label() -> InputError:
+    return InputError(
+        "--label", "is missing: no column is known to have the labels", way_out="name the column"
+    )
