@@ -107,7 +107,8 @@ def train(
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    summary = {**summarize(records), "out": str(folder)}
+    report = _write_report(folder, records, several=runs is not None)
+    summary = {**summarize(records), "out": str(folder), "report": str(report)}
     _print(summary, folder, quiet)
     if json:
         from json import dumps
@@ -163,6 +164,16 @@ def _watching(
         yield watch
 
 
+def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) -> Path:
+    """The page of all runs, beside them."""
+    from nodewise.report.run import REPORT, write_report
+    from nodewise.training.runs import seed_folder
+
+    seeds = [seed_folder(folder, record["seed"]) for record in records]
+    write_report(folder / REPORT, seeds if several else [folder])
+    return folder / REPORT
+
+
 def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
     names = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
     rows = [
@@ -179,5 +190,6 @@ def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
             ["mean", *(percent(summary, name) for name in names), "", f"{summary['seconds']:.1f}"]
         )
     columns = ("", "test accuracy %", "micro-F %", "macro-F %", "val accuracy %", "epoch", "s")
-    footer = "" if quiet else f"in {folder}; next: nodewise predict {folder} --out predictions.csv"
+    next_step = f"nodewise predict {folder} --out predictions.csv"
+    footer = "" if quiet else f"report: {summary['report']}; next: {next_step}"
     print_table(columns, rows, footer)

@@ -19,6 +19,7 @@ from nodewise._version import __version__
 from nodewise.data.splits import Split
 from nodewise.models.zoo import build_model
 from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.training.diagnostics import diagnose
 from nodewise.training.engines import Engine, Graph, check_weights, make_engine
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Keeper, Progress, fit
@@ -143,8 +144,14 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
         if record is None:
             engine, record = train(task, seed, run, watch)
             if not record["interrupted"]:
+                run.keep_diagnostics(_diagnostics(task, engine))
                 run.finish(engine.model.state_dict(), record)
         return record
+
+
+def _diagnostics(task: Task, engine: Engine) -> dict[str, Any]:
+    ids = range(task.graph.y.numel()) if task.ids is None else task.ids
+    return diagnose(engine.model, task.graph, engine.logits(), task.class_names, ids)
 
 
 def train(

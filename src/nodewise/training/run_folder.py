@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodewise.data.tables.preprocessing import Preprocessing
 
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
-PREPROCESSING = "preprocessing.json"
+PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
 _CHECKPOINT = Path("checkpoint") / "last.safetensors"
 
 
@@ -65,7 +65,19 @@ class RunFolder:
         Raises:
             RunError: It is not JSON.
         """
-        path = self.path / RESULT
+        return self._json(RESULT)
+
+    @property
+    def diagnostics(self) -> dict[str, Any] | None:
+        """What `diagnostics.json` says; None where there is none.
+
+        Raises:
+            RunError: It is not JSON.
+        """
+        return self._json(DIAGNOSTICS)
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        path = self.path / name
         if not path.exists():
             return None
         try:
@@ -107,6 +119,10 @@ class RunFolder:
         if not path.exists():
             with writing(path):
                 preprocessing.save(path)
+
+    def keep_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
+        """Keep what the run's page shows."""
+        write_json(self.path / DIAGNOSTICS, diagnostics)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; the history is cut back to it."""
