@@ -34,8 +34,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], classes: Sequence[str]) ->
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
-    """Accuracy over confidence, bin by bin, and below how many nodes a bin has."""
-    figure, (axes, below) = new_figure(7.4, 3.2, columns=2)
+    """Accuracy over confidence, bin by bin, and beside it how many nodes a bin has."""
+    figure, (axes, beside) = new_figure(7.4, 3.2, columns=2)
     width = 1 / len(bins)
     filled = [(i, entry) for i, entry in enumerate(bins) if entry["count"]]
     confidence = [entry["confidence"] / entry["count"] for _, entry in filled]
@@ -48,10 +48,10 @@ def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
     axes.set_ylabel("share that is right")
     axes.legend(frameon=False)
     places = [(i + 0.5) * width for i in range(len(bins))]
-    below.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLOURS[0])
-    below.set_xlim(0, 1)
-    below.set_xlabel("confidence")
-    below.set_ylabel("nodes")
+    beside.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLOURS[0])
+    beside.set_xlim(0, 1)
+    beside.set_xlabel("confidence")
+    beside.set_ylabel("nodes")
     return figure
 
 
@@ -84,4 +84,6 @@ def loss_curves(histories: Histories) -> Figure:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 18 else f"{name[:17]}…"
+    """A name that fits beside a cell; a dollar in it opens no formula."""
+    cut = name if len(name) <= 18 else f"{name[:17]}…"
+    return cut.replace("$", r"\$")

@@ -20,6 +20,7 @@ from nodewise.report.plots import learning_curves
 from nodewise.report.style import to_svg
 from nodewise.training.diagnostics import calibration_error
 from nodewise.training.run_folder import RunFolder
+from nodewise.training.runs import summarize
 from nodewise.training.tensor_file import writing
 
 REPORT = "report.html"
@@ -97,8 +98,11 @@ def _scores(page: Page, runs: Sequence[RunRecords]) -> None:
         for run in runs
     ]
     if len(rows) > 1:
-        means = (fmean(run.result.get(name, 0.0) for run in runs) for name in known)
-        rows.append(["mean", *map(_percent, means), "", ""])
+        summary = summarize([dict(run.result) for run in runs])
+        means = (
+            f"{_percent(summary[f'{n}_mean'])} ± {_percent(summary[f'{n}_std'])}" for n in known
+        )
+        rows.append(["mean", *means, "", f"{summary['seconds']:.1f}"])
     page.table(("run", *(_SCORES[name] for name in known), "epoch kept", "seconds"), rows)
     page.paragraph(
         "Micro-F is the paper's: micro-averaged F1 over all classes but the most frequent one."
