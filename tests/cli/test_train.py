@@ -50,7 +50,12 @@ def test_several_runs_have_a_folder_each_and_a_summary(tmp_path: Path) -> None:
     assert [record["seed"] for record in found["runs"]] == [3, 4]
     keys = {"test_accuracy_mean", "test_accuracy_std", "test_micro_f_mean", "seconds"}
     assert keys <= found.keys()
-    assert {path.name for path in tmp_path.iterdir()} == {"seed-3", "seed-4", "summary.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "seed-3",
+        "seed-4",
+        "summary.json",
+        "report.html",
+    }
     again = answer(*options)
     assert again["runs"] == found["runs"]  # read, with the very same seconds
 

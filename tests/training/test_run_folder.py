@@ -165,3 +165,13 @@ def test_a_file_in_the_way_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="no folder"), open_run(tmp_path / "file", {}):
         pass
+
+
+def test_a_key_that_came_later_had_its_default_before(tmp_path: Path) -> None:
+    first = train_in(tmp_path, small_task(), 0)
+    config = tmp_path / "config.toml"
+    assert "layer_norm = false\n" in config.read_text()
+    config.write_text(config.read_text().replace("layer_norm = false\n", ""))
+    assert train_in(tmp_path, small_task(), 0) == first
+    with pytest.raises(RunError, match="layer_norm"):
+        train_in(tmp_path, small_task(layer_norm=True), 0)

@@ -35,7 +35,7 @@ def evaluate(
     from nodewise.training.task import load_source, split_of
 
     model = load_run(run)
-    data = load_source(model.config["graph"], root)
+    data = load_source(model.config["graph"], root).data
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
+from nodewise.cli.table_options import Edges, Nodes, files_of
+
+if TYPE_CHECKING:
+    from nodewise.training.loaded_graph import LoadedGraph
+    from nodewise.training.saved import SavedModel
 
 Run = Annotated[
     Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
@@ -16,12 +21,19 @@ DatasetName = Annotated[
     str | None, typer.Argument(help="Another data set with the same features, if not its own.")
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
+Embeddings = Annotated[
+    Path | None,
+    typer.Option("--embeddings", help="Also write what the last layer is given: .parquet, .csv."),
+]
 
 
 def predict(
     run: Run,
     dataset: DatasetName = None,
+    nodes: Nodes = None,
+    edges: Edges = None,
     out: Out = Path("predictions.csv"),
+    embeddings: Embeddings = None,
     root: Root = None,
     threads: Threads = None,
     json: Json = False,
@@ -29,26 +41,55 @@ def predict(
 ) -> None:
     """Predict every node's class, with probabilities, into a CSV file.
 
-    Columns: `id`, `prediction`, and `p_CLASS` for every class.
+    Columns: `id`, `prediction`, and `p_CLASS` for every class. The graph is the one of training; a
+    run that was trained on tables also predicts later ones with the same columns, bigger or not.
 
     **Examples**
 
     - `nodewise predict runs/mine`
-    - `nodewise predict runs/mine --out labels.csv`
+    - `nodewise predict runs/mine --out labels.csv --embeddings rows.parquet`
+    - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
     set_threads(threads)
+    from nodewise.training.embeddings import check_embeddings_path, write_embeddings
     from nodewise.training.predictions import write_predictions
     from nodewise.training.saved import load_run
-    from nodewise.training.task import load_source
 
+    if embeddings is not None:
+        check_embeddings_path(embeddings)
     model = load_run(run)
-    data = load_source(model.config["graph"] if dataset is None else {"dataset": dataset}, root)
-    logits = model.logits(data)
-    write_predictions(out, range(data.num_nodes), logits, model.class_names)
+    files = files_of(nodes, edges)
+    graph = _graph(model, dataset, files, root)
+    if files and not quiet:
+        typer.echo(graph.told)
+    logits = model.logits(graph.data)
+    rows = None if embeddings is None else model.embeddings(graph.data)
+    write_predictions(out, graph.ids, logits, model.class_names)
+    if embeddings is not None and rows is not None:
+        write_embeddings(embeddings, graph.ids, rows)
     if not quiet:
-        typer.echo(f"{data.num_nodes} predictions of {model.folder} in {out}")
+        typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
     if json:
         from json import dumps
 
-        about = {"run": str(model.folder), "out": str(out), "nodes": data.num_nodes}
+        about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
         typer.echo(dumps(about))
+
+
+def _graph(
+    model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
+) -> LoadedGraph:
+    """The graph that was asked for: tables, a data set, or that of training."""
+    from nodewise.errors import InputError
+    from nodewise.training.task import load_source, read_tables
+
+    if files and dataset is not None:
+        raise InputError(
+            "graph",
+            "is asked for twice, as a data set and as tables",
+            value=dataset,
+            way_out="name a data set, or give --nodes and --edges",
+        )
+    if files:
+        return read_tables(files, model.folder)
+    return load_source(model.config["graph"] if dataset is None else {"dataset": dataset}, root)

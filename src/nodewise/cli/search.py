@@ -10,7 +10,7 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
+from nodewise.cli.train import Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nodewise.experiments.search import Search
 
+DatasetName = Annotated[str, typer.Argument(help="A data set; see `nodewise datasets`.")]
 Trials = Annotated[int, typer.Option("--trials", min=1, help="Settings to try, all in all.")]
 Timeout = Annotated[
     float | None, typer.Option("--timeout", min=0, help="Stop after so many seconds.")

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise.cli.chosen_graph import ChosenGraph
 from nodewise.cli.options import Device, Json, Quiet, Root, Threads, check_device, set_threads
 from nodewise.cli.progress import epoch_progress
+from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.tables import percent, print_table
 from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
     from nodewise.training.run import Task, Watch
 
-DatasetName = Annotated[str, typer.Argument(help="A data set; see `nodewise datasets`.")]
+DatasetName = Annotated[
+    str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
+]
 Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
 RecipeName = Annotated[
     str,
@@ -34,20 +38,22 @@ Set = Annotated[
 ]
 SplitName = Annotated[
     str | None,
-    typer.Option("--split", help="public, random, or the number of a stored split."),
+    typer.Option("--split", help="Of a data set: public, random, or a stored split's number."),
 ]
-SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which random split.")]
+SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of the drawn splits.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="Folder of the run (default: runs/DATASET-MODEL-RECIPE)."),
+    typer.Option("--out", "-o", help="Folder of the run (default: runs/GRAPH-MODEL-RECIPE)."),
 ]
 Track = Annotated[
     str | None, typer.Option("--track", help="Write the history to tensorboard or mlflow, too.")
 ]
 
 
+@with_table_options
 def train(
-    dataset: DatasetName,
+    tables: TableOptions,
+    dataset: DatasetName = None,
     model: Model = "LGCN",
     recipe: RecipeName = "nodewise",
     runs: Runs = None,
@@ -68,10 +74,14 @@ def train(
     Ctrl-C finishes the epoch, saves and stops; the same command goes on from there. What is
     finished is not trained again. With `--runs`, every seed has a folder of its own.
 
+    The graph is a data set, or your own: a table of edges, and one of nodes with a column of
+    labels, which is empty where the class is to be predicted. What was read is told first.
+
     **Examples**
 
     - `nodewise train toy`
     - `nodewise train cora --model LGCN --recipe official --runs 10`
+    - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --out runs/mine`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
     """
     set_threads(threads)
@@ -80,8 +90,9 @@ def train(
     from nodewise.training.runs import summarize, train_seeds
     from nodewise.training.tracking import make_tracker
 
-    task = _task(dataset, model, recipe, settings or [], split, split_seed, root, device)
-    folder = out or Path("runs") / f"{dataset}-{model.replace(':', '_')}-{task.recipe.name}"
+    graph = ChosenGraph.of(dataset, tables, split, split_seed)
+    task = _task(graph, model, recipe, settings or [], root, device, quiet)
+    folder = out or Path("runs") / f"{graph.name}-{model.replace(':', '_')}-{task.recipe.name}"
     make_tracker(track, folder, seed).close()  # fails now rather than after an hour
     with _watching(task, quiet, folder, track) as watch:
         if runs is None:
@@ -96,7 +107,8 @@ def train(
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    summary = {**summarize(records), "out": str(folder)}
+    report = _write_report(folder, records, several=runs is not None)
+    summary = {**summarize(records), "out": str(folder), "report": str(report)}
     _print(summary, folder, quiet)
     if json:
         from json import dumps
@@ -105,21 +117,23 @@ def train(
 
 
 def _task(
-    dataset: str,
+    graph: ChosenGraph,
     model: str,
     recipe: str,
     settings: list[str],
-    split: str | None,
-    split_seed: int,
     root: Path | None,
     device: str,
+    quiet: bool,
 ) -> Task:
     from nodewise.training.recipe import load_recipe, parse_settings
-    from nodewise.training.task import dataset_task
+    from nodewise.training.task import make_task
 
-    # The recipe first: a wrong flag should not wait for a data set to load.
-    chosen = load_recipe(recipe, model, dataset, parse_settings(settings))
-    return dataset_task(dataset, model, chosen, split, split_seed, root, device)
+    # The recipe first: a wrong flag should not wait for a graph to load.
+    chosen = load_recipe(recipe, model, graph.dataset, parse_settings(settings))
+    loaded, source = graph.load(root)
+    if loaded.told and not quiet:
+        typer.echo(loaded.told)
+    return make_task(loaded, source, model, chosen, device)
 
 
 @contextmanager
@@ -150,6 +164,16 @@ def _watching(
         yield watch
 
 
+def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) -> Path:
+    """The page of all runs, beside them."""
+    from nodewise.report.run import REPORT, write_report
+    from nodewise.training.runs import seed_folder
+
+    seeds = [seed_folder(folder, record["seed"]) for record in records]
+    write_report(folder / REPORT, seeds if several else [folder])
+    return folder / REPORT
+
+
 def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
     names = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
     rows = [
@@ -166,5 +190,6 @@ def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
             ["mean", *(percent(summary, name) for name in names), "", f"{summary['seconds']:.1f}"]
         )
     columns = ("", "test accuracy %", "micro-F %", "macro-F %", "val accuracy %", "epoch", "s")
-    footer = "" if quiet else f"in {folder}; next: nodewise predict {folder} --out predictions.csv"
+    next_step = f"nodewise predict {folder} --out predictions.csv"
+    footer = "" if quiet else f"report: {summary['report']}; next: {next_step}"
     print_table(columns, rows, footer)

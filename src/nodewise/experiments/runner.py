@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nodewise.errors import NodewiseError
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
-
+    from nodewise.training.loaded_graph import LoadedGraph
     from nodewise.training.run import Task
 
 # What a fresh process needs; loaded once, in the server that all others are forked from.
@@ -129,7 +128,7 @@ def _outcome(done: Future[dict[str, Any]]) -> dict[str, Any] | NodewiseError:
 
 
 @cache
-def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> Data:
+def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> LoadedGraph:
     """Many jobs of one process share a graph."""
     from nodewise.training.task import load_source
 

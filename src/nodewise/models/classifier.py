@@ -53,6 +53,11 @@ class Classifier(Module):
         """The layers, first to last."""
         return cast(list[BaseConv], list(self.convs))
 
+    @property
+    def uses_edge_weights(self) -> bool:
+        """Whether the weights that edges were given make a difference."""
+        return any(conv.aggregator.uses_edge_weights for conv in self.layers)
+
     def reset_parameters(self) -> None:
         """Start every weight anew."""
         for conv in self.layers:
@@ -94,12 +99,36 @@ class Classifier(Module):
             edge_weight: A weight for each edge, where the aggregator takes one.
             return_modulations: Whether to return what the penalty and the curious need.
         """
+        x, made = self._through(len(self.layers), x, edge_index, edge_weight)
+        return (x, made) if return_modulations else x
+
+    def embed(
+        self, x: Features, edge_index: Tensor | ReceptiveField, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        """What the last layer is given: a row for each node, (N, width).
+
+        Args:
+            x: Node features, as `forward` takes them.
+            edge_index: The edges (2, E), or a `ReceptiveField`.
+            edge_weight: A weight for each edge, where the aggregator takes one.
+        """
+        rows, _ = self._through(len(self.layers) - 1, x, edge_index, edge_weight)
+        return rows.dense() if isinstance(rows, SparseRows) else rows
+
+    def _through(
+        self,
+        count: int,
+        x: Features,
+        edge_index: Tensor | ReceptiveField,
+        edge_weight: Tensor | None,
+    ) -> tuple[Features, Modulations]:
+        """Rows after the first `count` layers, and the modulations made on the way."""
         x, made = as_features(x), Modulations()
-        for i, conv in enumerate(self.layers):
+        for i, conv in enumerate(self.layers[:count]):
             graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
             out, more = conv(self._drop(x), graph, edge_weight, return_modulations=True)
             x, made = self._finish(i, out, x, graph), made + more
-        return (x, made) if return_modulations else x
+        return x, made
 
     def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
         """A layer's output, normalized, activated, and added to its input, as far as asked."""

@@ -59,10 +59,12 @@ class Aggregator(Module):
         rule: What C_v is and how its members weigh.
         is_fixed_sum: Whether it is the sum under the block's coefficients and nothing else. A
             weight that is the same for all of C_v can then act after the sum.
+        uses_edge_weights: Whether the weight that an edge was given makes a difference.
     """
 
     rule: BlockRule
     is_fixed_sum: ClassVar[bool] = False
+    uses_edge_weights: ClassVar[bool] = True
 
     def forward(self, incoming: Incoming) -> Tensor:
         """Aggregate."""
@@ -146,6 +148,8 @@ class Gat(Aggregator):
             own; None where W serves both ends.
     """
 
+    uses_edge_weights = False
+
     def __init__(
         self,
         out: int,
@@ -203,6 +207,8 @@ class GatV2(Aggregator):
         slope: LeakyReLU's slope below zero.
         rule: What C_v is.
     """
+
+    uses_edge_weights = False
 
     def __init__(
         self,

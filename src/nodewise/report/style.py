@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from typing import Any
 
 import matplotlib
@@ -38,7 +39,9 @@ def new_figure(width: float, height: float, columns: int = 1) -> tuple[Figure, l
 def to_svg(figure: Figure) -> str:
     """The figure as an SVG element for a page."""
     stream = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        # Letters that our font lacks are measured badly here, but drawn by the browser's fonts.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(stream, format="svg", metadata={"Date": None})
     text = stream.getvalue()
     return text[text.index("<svg") :]

@@ -15,6 +15,7 @@ from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
 from nodewise.data.splits import Split
+from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.deepwalk import DeepWalk
 from nodewise.models.logistic import fit_logistic
@@ -49,12 +50,20 @@ class Graph(NamedTuple):
         edge_index: The edges, shape (2, E).
         y: Labels, -1 where there is none, shape (N,).
         split: Which nodes are for what.
+        edge_weight: A weight for each edge, shape (E,), or None.
     """
 
     x: Features
     edge_index: Tensor
     y: Tensor
     split: Split
+    edge_weight: Tensor | None = None
+
+    @property
+    def inputs(self) -> tuple[Features | Tensor, ...]:
+        """What a model is called with; weights only if there are any, since many take none."""
+        whole = (self.x, self.edge_index)
+        return whole if self.edge_weight is None else (*whole, self.edge_weight)
 
 
 class Engine(ABC):
@@ -136,7 +145,7 @@ class GradientEngine(Engine):
     def logits(self) -> Tensor:
         """Logits of all nodes."""
         self.model.eval()
-        logits: Tensor = self.model(self.graph.x, self.graph.edge_index)
+        logits: Tensor = self.model(*self.graph.inputs)
         return logits
 
     def state(self) -> dict[str, Tensor]:
@@ -165,7 +174,9 @@ class FieldEngine(GradientEngine):
         for part, numbers in graph.split:
             nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
             if part != "test":
-                field = model.receptive_field(graph.edge_index, len(graph.y), nodes)
+                field = model.receptive_field(
+                    graph.edge_index, len(graph.y), nodes, graph.edge_weight
+                )
                 self._parts[part] = (field.take(graph.x), field, graph.y[nodes])
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
@@ -196,6 +207,21 @@ class FullGraphEngine(GradientEngine):
         """Computed on the full graph."""
         nodes, y = self._parts[part]
         return self.model(self.graph.x, self.graph.edge_index)[nodes], y, Modulations()
+
+
+def check_weights(model: Module, edge_weight: Tensor | None) -> None:
+    """Check that weights of edges, if there are any, are not left out in silence.
+
+    Raises:
+        InputError: The model does not use them.
+    """
+    used = isinstance(model, Classifier) and model.uses_edge_weights
+    if edge_weight is not None and not used:
+        raise InputError(
+            "edge_weight",
+            "this model does not use the weights of edges",
+            way_out="leave the weights out, or choose a model such as LGCN, LGIN or GCN",
+        )
 
 
 def as_input(model: Module, x: Features) -> Features:

@@ -101,6 +101,11 @@ class Recipe:
         return {key: value for group in groups for key, value in asdict(group).items()}
 
 
+def default_settings() -> Settings:
+    """What every key means where nothing is said."""
+    return Recipe.from_settings("defaults", {}).settings
+
+
 def load_recipe(
     recipe: str | Path,
     model: str | None,

@@ -19,7 +19,8 @@ from nodewise._version import __version__
 from nodewise.data.splits import Split
 from nodewise.models.zoo import build_model
 from nodewise.ops.rows import Features, SparseRows, as_features
-from nodewise.training.engines import Engine, Graph, make_engine
+from nodewise.training.diagnostics import diagnose
+from nodewise.training.engines import Engine, Graph, check_weights, make_engine
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Keeper, Progress, fit
 from nodewise.training.metrics import score
@@ -29,6 +30,8 @@ from nodewise.training.run_folder import open_run
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 
 # Raised whenever a change makes runs come out differently, so that records from before and after
@@ -48,6 +51,8 @@ class Task:
         recipe: How to build and train it.
         build: Makes a model of the caller's own from the numbers of features and classes; its
             `forward` takes (x, edge_index).
+        ids: The nodes' own names; None calls them by their numbers.
+        preprocessing: What a later table needs to become the same features, if tables were read.
     """
 
     data: Data
@@ -56,12 +61,15 @@ class Task:
     model: str
     recipe: Recipe
     build: Callable[[int, int], Module] | None = field(default=None, repr=False)
+    ids: Sequence[Any] | None = field(default=None, repr=False)
+    preprocessing: Preprocessing | None = field(default=None, repr=False)
 
     @cached_property
     def graph(self) -> Graph:
         """What an engine learns from."""
         x = prepare(self.data.x, self.recipe.optimization.features)
-        return Graph(x, self.data.edge_index, self.data.y, self.split)
+        weight = self.data.get("edge_weight")
+        return Graph(x, self.data.edge_index, self.data.y, self.split, weight)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -85,19 +93,29 @@ class Task:
                 "features": int(self.data.x.size(1)),
                 "feature_names_sha256": names_sha256(self.data.get("feature_names")),
                 "classes": self.class_names,
+                **({"weighted": True} if self.graph.edge_weight is not None else {}),
             },
             "settings": self.recipe.settings,
         }
 
-    def engine(self) -> Engine:
-        """A fresh model, from torch's random state, on the graph."""
+    def fresh_model(self) -> Module:
+        """A model with new weights, from torch's random state.
+
+        Raises:
+            InputError: It would leave out the weights that edges have.
+        """
         sizes = int(self.data.x.size(1)), len(self.class_names)
         if self.build is not None:
             model = self.build(*sizes)
         else:
             arch = vars(self.recipe.architecture)
             model = build_model(self.model, *sizes, int(self.data.x.size(0)), **arch)
-        return make_engine(model.to(self.data.y.device), self.graph, self.recipe)
+        check_weights(model, self.graph.edge_weight)
+        return model.to(self.data.y.device)
+
+    def engine(self) -> Engine:
+        """A fresh model on the graph."""
+        return make_engine(self.fresh_model(), self.graph, self.recipe)
 
 
 @dataclass(frozen=True)
@@ -126,12 +144,20 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
         DivergedError: The loss became infinite or undefined.
     """
     with open_run(folder, task.config(seed)) as run:
+        if task.preprocessing is not None:
+            run.keep_preprocessing(task.preprocessing)
         record = run.result
         if record is None:
             engine, record = train(task, seed, run, watch)
             if not record["interrupted"]:
+                run.keep_diagnostics(_diagnostics(task, engine))
                 run.finish(engine.model.state_dict(), record)
         return record
+
+
+def _diagnostics(task: Task, engine: Engine) -> dict[str, Any]:
+    ids = range(task.graph.y.numel()) if task.ids is None else task.ids
+    return diagnose(engine.model, task.graph, engine.logits(), task.class_names, ids)
 
 
 def train(
@@ -202,7 +228,8 @@ def graph_sha256(data: Data) -> str:
     """The fingerprint of features, edges and labels; the same for dense and sparse features."""
     x: Features = as_features(data.x)
     rows = x if isinstance(x, SparseRows) else SparseRows.from_dense(x)
-    return _sha256(rows.crow, rows.col, rows.values, data.edge_index, data.y)
+    weights = [data.edge_weight] if "edge_weight" in data else []
+    return _sha256(rows.crow, rows.col, rows.values, data.edge_index, data.y, *weights)
 
 
 def logits_sha256(logits: Tensor) -> str:

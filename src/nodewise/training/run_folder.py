@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 from filelock import FileLock, Timeout
@@ -21,9 +21,14 @@ from torch import Tensor
 from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
 from nodewise.training.loop import Epoch, Tensors
+from nodewise.training.recipe import default_settings
 from nodewise.training.tensor_file import load_tensors, save_tensors, writing
 
+if TYPE_CHECKING:
+    from nodewise.data.tables.preprocessing import Preprocessing
+
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
+PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
 _CHECKPOINT = Path("checkpoint") / "last.safetensors"
 
 
@@ -61,7 +66,19 @@ class RunFolder:
         Raises:
             RunError: It is not JSON.
         """
-        path = self.path / RESULT
+        return self._json(RESULT)
+
+    @property
+    def diagnostics(self) -> dict[str, Any] | None:
+        """What `diagnostics.json` says; None where there is none.
+
+        Raises:
+            RunError: It is not JSON.
+        """
+        return self._json(DIAGNOSTICS)
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        path = self.path / name
         if not path.exists():
             return None
         try:
@@ -78,6 +95,35 @@ class RunFolder:
         path = self.path / HISTORY
         text = path.read_text("utf-8") if path.exists() else ""
         return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How tables became the features that the run was trained on.
+
+        Raises:
+            RunError: The run was not trained on tables.
+        """
+        from nodewise.data.tables.preprocessing import Preprocessing
+
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            raise RunError(
+                str(self.path),
+                f"has no {PREPROCESSING}: it was trained on no tables, and can read none",
+                way_out="name a data set with the same features instead",
+            )
+        return Preprocessing.load(path)
+
+    def keep_preprocessing(self, preprocessing: Preprocessing) -> None:
+        """Keep it with the run, so that later tables can be read."""
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            with writing(path):
+                preprocessing.save(path)
+
+    def keep_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
+        """Keep what the run's page shows."""
+        write_json(self.path / DIAGNOSTICS, diagnostics)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; the history is cut back to it."""
@@ -166,9 +212,13 @@ def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """Check that a folder holds the very run that `config` says.
 
     Raises:
-        RunError: It holds another; the error names the first key that differs.
+        RunError: It holds another; the error names the first key that differs. A key of a recipe
+            that was unknown when the run was made had its default.
     """
-    there, asked = _flat(folder.config), _flat(tomllib.loads(tomli_w.dumps(config)))
+    there, asked = (
+        _flat({**kept, "settings": {**default_settings(), **kept.get("settings", {})}})
+        for kept in (folder.config, tomllib.loads(tomli_w.dumps(config)))
+    )
     for key in sorted(there.keys() | asked.keys()):
         if there.get(key) != asked.get(key):
             raise RunError(

@@ -12,6 +12,7 @@ from torch.nn import Module
 
 from nodewise.errors import GraphError, NodewiseError, RunError
 from nodewise.models.zoo import build_model
+from nodewise.training.embeddings import embed
 from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import Recipe
@@ -61,15 +62,39 @@ class SavedModel:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
 
         Raises:
-            GraphError: The graph has other features.
+            GraphError: The graph has other features, or no weights where training had them.
         """
-        self._check(data)
-        x = prepare(data.x, self.recipe.optimization.features)
-        logits: Tensor = self.model(as_input(self.model, x), data.edge_index)
+        logits: Tensor = self.model(*self._inputs(data))
         return logits
+
+    @torch.no_grad()
+    def embeddings(self, data: Data) -> Tensor:
+        """What the last layer is given, a row for each node of such a graph, shape (N, width).
+
+        Raises:
+            GraphError: The graph has other features, or no weights where training had them.
+            InputError: The model keeps no such rows.
+        """
+        return embed(self.model, *self._inputs(data))
+
+    def _inputs(self, data: Data) -> tuple[Any, ...]:
+        self._check(data)
+        x = as_input(self.model, prepare(data.x, self.recipe.optimization.features))
+        weights = (data.edge_weight,) if self._is_weighted else ()
+        return (x, data.edge_index, *weights)
+
+    @property
+    def _is_weighted(self) -> bool:
+        return bool(self.config["graph"].get("weighted"))
 
     def _check(self, data: Data) -> None:
         graph = self.config["graph"]
+        if self._is_weighted and "edge_weight" not in data:
+            raise GraphError(
+                "edge_weight",
+                f"{self.folder} was trained with weights of edges, and here are none",
+                way_out="give each edge a weight, in a column of the same name",
+            )
         if data.x.size(1) != graph["features"]:
             raise GraphError(
                 "x",

@@ -1,4 +1,4 @@
-"""Tasks from data sets: the graph, its split, and where both come from."""
+"""Tasks: the graph, its split, and where both come from, a data set or somebody's own tables."""
 
 from __future__ import annotations
 
@@ -9,35 +9,14 @@ from typing import TYPE_CHECKING, Any
 from nodewise.data.datasets import load_dataset
 from nodewise.data.splits import Split
 from nodewise.errors import InputError
+from nodewise.training.loaded_graph import LoadedGraph
+from nodewise.training.own_graph import OwnGraph
 from nodewise.training.recipe import Recipe
 from nodewise.training.run import Task
+from nodewise.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-
-def dataset_task(
-    dataset: str,
-    model: str,
-    recipe: Recipe,
-    split: str | None = None,
-    split_seed: int = 0,
-    root: str | Path | None = None,
-    device: str = "cpu",
-) -> Task:
-    """A model of the zoo on a data set.
-
-    Args:
-        dataset: The data set's name.
-        model: The model's name.
-        recipe: How to train it.
-        split: "public", "random", the number of a stored split, or None for the default.
-        split_seed: Which random split.
-        root: The folder of raw files.
-        device: Where to compute.
-    """
-    source = dataset_source(dataset, split, split_seed)
-    return make_task(load_source(source, root), source, model, recipe, device)
 
 
 def dataset_source(
@@ -45,25 +24,40 @@ def dataset_source(
 ) -> dict[str, Any]:
     """Where graph and split come from, as records have it.
 
-    With `validation`, only so many of the validation nodes are used.
+    Args:
+        dataset: The data set's name.
+        split: "public", "random", the number of a stored split, or None for the default.
+        split_seed: Which random split.
+        validation: Use only so many of the validation nodes; 0 for all.
     """
     source = {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
     return {**source, "validation": validation} if validation else source
 
 
 def make_task(
-    data: Data, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
+    graph: LoadedGraph, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
 ) -> Task:
-    """A model of the zoo on a graph with masks, and where that comes from."""
-    return Task(data.to(device), split_of(data), source, model, recipe)
+    """A model of the zoo on a graph with masks, and where that comes from.
+
+    Raises:
+        InputError: The graph has weights of edges, and the model would leave them out.
+    """
+    data, about = graph.data.to(device), (graph.ids, graph.preprocessing)
+    task = Task(data, split_of(data), source, model, recipe, None, *about)
+    if task.graph.edge_weight is not None:
+        task.fresh_model()  # refuses now rather than in a folder half made
+    return task
 
 
-def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Data:
+def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> LoadedGraph:
     """The graph that a run's record names, with its split.
 
     Raises:
         InputError: The record names none.
+        TableError: It names tables that are gone, or not the same any more.
     """
+    if "files" in source:
+        return OwnGraph.from_source(source).load()
     if "dataset" not in source:
         raise InputError(
             "graph", "the run names no data set", way_out="name the graph to predict on"
@@ -73,7 +67,24 @@ def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> Da
     seed = int(source.get("split_seed", 0))
     data = load_dataset(source["dataset"], root, split=split, seed=seed)
     fewer = int(source.get("validation", 0))
-    return split_of(data).with_validation(fewer).apply(data) if fewer else data
+    if fewer:
+        split_of(data).with_validation(fewer).apply(data)
+    return LoadedGraph(data, range(int(data.x.size(0))))
+
+
+def read_tables(files: Mapping[str, str], run: Path) -> LoadedGraph:
+    """Tables, perhaps bigger and later than those of a run, with the features of that run.
+
+    Args:
+        files: The paths of `nodes` and `edges`.
+        run: The run's folder.
+
+    Raises:
+        RunError: The run was not trained on tables.
+        TableError: Something is wrong with a table.
+    """
+    table = OwnGraph(files).read(RunFolder(run).preprocessing)
+    return LoadedGraph(table.data, table.ids, table.preprocessing, str(table.summary))
 
 
 def split_of(data: Data) -> Split:

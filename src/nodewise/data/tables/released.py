@@ -42,7 +42,7 @@ def read_released(path: Path, edges: Source | None, wish: Wish) -> GraphTable:
     roles = Roles(id="id", label="label", weight=wish.roles.weight)
     unlabelled = (*wish.unlabelled, "-1")
     asked = replace(wish, roles=roles, scale=False, unlabelled=unlabelled)
-    return build(nodes, edges or open_source(_edges_beside(path), "edges", header=False), asked)
+    return build(nodes, edges or open_source(edges_beside(path), "edges", header=False), asked)
 
 
 def _nodes(path: Path) -> TextSource:
@@ -62,6 +62,7 @@ def _nodes(path: Path) -> TextSource:
     return TextSource(path, Dialect("\t", ("id", "label", *features)))
 
 
-def _edges_beside(path: Path) -> Path:
+def edges_beside(path: Path) -> Path:
+    """Where the edges of such a file of nodes lie."""
     old = next(ending for ending in sorted(_ENDINGS, key=len) if path.name.endswith(ending))
     return path.with_name(path.name.removesuffix(old) + _ENDINGS[old])

@@ -1,0 +1,141 @@
+"""Somebody's own tables as the source of a run: their paths, how they are read, their SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from nodewise.data.splits import Split, hold_out
+from nodewise.errors import InputError, TableError
+from nodewise.training.loaded_graph import LoadedGraph
+
+if TYPE_CHECKING:
+    from nodewise.data.tables.graph_table import GraphTable
+    from nodewise.data.tables.preprocessing import Preprocessing
+
+
+@dataclass(frozen=True)
+class OwnGraph:
+    """Tables, and what is asked of them.
+
+    Attributes:
+        files: The paths as their owner wrote them, of `nodes`, of `edges`, or of both.
+        options: Those of `read_graph` that were chosen.
+        split_seed: Which split, where the tables have none.
+    """
+
+    files: Mapping[str, str]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    split_seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call the graph: the first file's name without its endings."""
+        return Path(next(iter(self.files.values()))).name.split(".")[0]
+
+    def read(self, preprocessing: Preprocessing | None = None) -> GraphTable:
+        """Read the tables; with `preprocessing` into the features that it says.
+
+        Raises:
+            TableError: Something is wrong with a table.
+        """
+        from nodewise.data.tables.read_graph import read_graph  # imports pandas
+
+        chosen: dict[str, Any] = {**self.files, **self.options}
+        return read_graph(**chosen, preprocessing=preprocessing)
+
+    def load(self) -> LoadedGraph:
+        """Read a graph to train on: it has labels, and a split.
+
+        Raises:
+            TableError: Something is wrong with a table.
+            InputError: There are no labels.
+        """
+        self._check_label_column()
+        table = self.read()
+        if not table.data.class_names:
+            raise _no_label()
+        sentence = self._split(table)
+        told = f"{table.summary}\n{sentence}" if sentence else str(table.summary)
+        return LoadedGraph(table.data, table.ids, table.preprocessing, told)
+
+    def _check_label_column(self) -> None:
+        """Say that there is no column of labels before it is taken for a broken feature."""
+        from nodewise.data.tables.released import is_released
+        from nodewise.data.tables.roles import node_roles
+        from nodewise.data.tables.sources import open_source
+        from nodewise.data.tables.wish import Roles
+
+        nodes = self.files.get("nodes")
+        of_table = nodes is not None and not (nodes.endswith(".npz") or is_released(Path(nodes)))
+        asked = Roles(id=self.options.get("id"), label=self.options.get("label"))
+        if of_table and node_roles(open_source(nodes, "nodes"), asked).label is None:
+            raise _no_label()
+
+    def _split(self, table: GraphTable) -> str:
+        """Give the graph the split that it lacks, and say so."""
+        from nodewise.data.tables.sensible_split import sensible_split
+
+        data = table.data
+        if "train_mask" not in data:
+            split, sentence = sensible_split(data.y, self.split_seed)
+        else:
+            given = Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
+            if len(given.val):
+                return ""
+            split = hold_out(given.train, data.y, given.test)
+            sentence = f"the split has no nodes to validate on, so {len(split.val)} were held out"
+        split.apply(data)
+        return sentence
+
+    def source(self) -> dict[str, Any]:
+        """Where the graph comes from, as records have it."""
+        return {
+            "files": dict(self.files),
+            "files_sha256": {what: file_sha256(Path(path)) for what, path in self.files.items()},
+            "options": dict(self.options),
+            "split_seed": self.split_seed,
+        }
+
+    @classmethod
+    def from_source(cls, source: Mapping[str, Any]) -> Self:
+        """The tables that a run's record names, if they are still the same.
+
+        Raises:
+            TableError: One is gone, or has been changed.
+        """
+        for what, path in source["files"].items():
+            if file_sha256(Path(path)) != source["files_sha256"][what]:
+                raise TableError(
+                    path,
+                    "has changed since the run was trained on it",
+                    way_out="restore it, or give the new tables to `nodewise predict RUN` "
+                    "with --nodes and --edges",
+                )
+        return cls(source["files"], source["options"], int(source["split_seed"]))
+
+
+def file_sha256(path: Path) -> str:
+    """The fingerprint of a file.
+
+    Raises:
+        TableError: It cannot be read.
+    """
+    try:
+        with path.expanduser().open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise TableError(
+            str(path),
+            f"the run was trained on this file, which cannot be read ({error.strerror})",
+            way_out="go to the folder where the run was trained, or put the file back",
+        ) from error
+
+
+def _no_label() -> InputError:
+    return InputError(
+        "--label", "is missing: no column is known to have the labels", way_out="name the column"
+    )

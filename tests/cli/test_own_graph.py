@@ -1,0 +1,283 @@
+"""From somebody's own tables to predictions and back, through the real command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from nodewise.cli.app import app, main
+from nodewise.errors import NodewiseError
+from tests.data.broken_tables import CASES, BrokenTable
+
+QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
+TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
+TRAIN = ["train", *TABLES, "--label", "club", *QUICK]
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def refused(*arguments: object) -> str:
+    result = invoke(*arguments)
+    assert isinstance(result.exception, NodewiseError), (result.output, result.exception)
+    assert "\n" not in str(result.exception)
+    return str(result.exception)
+
+
+def answer(*arguments: object) -> dict[str, Any]:
+    return dict(json.loads(done(*arguments, "--json").splitlines()[-1]))
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_karate(folder: Path) -> None:
+    """Zachary's club: every third member is to be predicted; one has met nobody."""
+    club = nx.karate_club_graph()
+    people = [
+        (f"m{n}", "" if n % 3 == 0 else about["club"], n % 7, ("white", "black")[n % 2])
+        for n, about in club.nodes(data=True)
+    ]
+    people.append(("hermit", "", 3, "white"))
+    frame = pd.DataFrame(people, columns=["member", "club", "visits", "belt"])
+    frame.to_csv(folder / "nodes.csv", index=False)
+    ties = [(f"m{u}", f"m{v}", about["weight"]) for u, v, about in club.edges(data=True)]
+    pd.DataFrame(ties, columns=["a", "b", "w"]).to_csv(folder / "edges.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tables and a run in `run`, which was trained from within it."""
+    folder = tmp_path_factory.mktemp("karate")
+    write_karate(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        (folder / "told.txt").write_text(done(*TRAIN, "--out", "run"))
+    return folder
+
+
+@pytest.fixture
+def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder to work in."""
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_what_was_read_is_told_before_training(trained: Path) -> None:
+    told = (trained / "told.txt").read_text()
+    assert told.index("nodes     35, 1 of them without an edge") < told.index("test accuracy")
+    assert "Mr. Hi" in told and "Officer" in told
+    assert "no split was given, so one was drawn within each class" in told
+
+
+def test_a_quiet_run_tells_its_results_only(here: Path) -> None:
+    assert done(*TRAIN, "--out", "run", "--quiet").lstrip().startswith("test accuracy")
+
+
+def test_the_run_keeps_where_the_graph_is_and_how_it_was_read(trained: Path) -> None:
+    config = (trained / "run" / "config.toml").read_text()
+    assert 'nodes = "nodes.csv"' in config and 'label = "club"' in config
+    assert (trained / "run" / "preprocessing.json").exists()
+
+
+def test_predictions_have_the_owners_ids_and_class_names(here: Path) -> None:
+    assert answer("predict", "run", "--out", "labels.csv")["nodes"] == 35
+    rows = rows_of(here / "labels.csv")
+    assert list(rows[0]) == ["id", "prediction", "p_Mr. Hi", "p_Officer"]
+    assert [row["id"] for row in rows] == [*(f"m{n}" for n in range(34)), "hermit"]
+    assert {row["prediction"] for row in rows} <= {"Mr. Hi", "Officer"}
+
+
+def test_evaluation_finds_the_graph_and_its_split_again(here: Path) -> None:
+    assert answer("evaluate", "run")["same_bits"] is True
+
+
+def test_the_same_command_again_only_reads(here: Path) -> None:
+    first = json.loads((here / "run" / "result.json").read_text())
+    assert answer(*TRAIN, "--out", "run")["runs"] == [first]
+
+
+def test_every_seed_keeps_the_preprocessing(here: Path) -> None:
+    done(*TRAIN, "--out", "runs", "--runs", 2)
+    assert all((here / "runs" / f"seed-{seed}" / "preprocessing.json").exists() for seed in (0, 1))
+    done("predict", "runs", "--out", "labels.csv")
+
+
+def add_a_newcomer(folder: Path) -> None:
+    """Later tables, without labels, where somebody of an unknown belt has joined."""
+    nodes = pd.read_csv(folder / "nodes.csv").drop(columns="club")
+    nodes.loc[len(nodes)] = ["newcomer", 2, "green"]
+    nodes.to_csv(folder / "later_nodes.csv", index=False)
+    edges = (folder / "edges.csv").read_text()
+    (folder / "later_edges.csv").write_text(f"{edges}newcomer,m0,3\nnewcomer,m1,1\n")
+
+
+def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Path) -> None:
+    done("predict", "run", "--out", "before.csv")
+    add_a_newcomer(here)
+    later = ("--nodes", "later_nodes.csv", "--edges", "later_edges.csv")
+    told = done("predict", "run", *later, "--out", "after.csv")
+    assert "1 words or categories of column 'belt' are not known" in told
+    before, after = rows_of(here / "before.csv"), rows_of(here / "after.csv")
+    assert after[-1]["id"] == "newcomer" and len(after) == len(before) + 1
+    # Who is far from the newcomer keeps every digit: features and model are the same.
+    hermit = len(before) - 1
+    assert after[hermit] == before[hermit]
+
+
+def test_the_same_tables_named_are_the_tables_of_training(here: Path) -> None:
+    done("predict", "run", "--out", "own.csv")
+    done("predict", "run", *TABLES, "--out", "named.csv")
+    assert (here / "own.csv").read_bytes() == (here / "named.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv"])
+def test_embeddings_are_a_row_for_each_id(here: Path, name: str) -> None:
+    done("predict", "run", "--embeddings", name)
+    table = pd.read_parquet(name) if name.endswith("parquet") else pd.read_csv(name)
+    assert list(table.columns) == ["id", "e0", "e1", "e2", "e3"]
+    assert list(table["id"][:2]) == ["m0", "m1"] and len(table) == 35
+    assert table["e0"].nunique() > 1
+
+
+def test_weights_of_edges_make_a_difference_and_come_back(here: Path) -> None:
+    done(*TRAIN, "--weight", "w", "--out", "weighted")
+    assert answer("evaluate", "weighted")["same_bits"] is True
+    hashes = [
+        json.loads((here / run / "result.json").read_text())["logits_sha256"]
+        for run in ("run", "weighted")
+    ]
+    assert hashes[0] != hashes[1]
+    (here / "bare.csv").write_text("a,b\nm0,m1\n")
+    said = refused("predict", "weighted", "--nodes", "nodes.csv", "--edges", "bare.csv")
+    assert "was trained with weights" in said
+
+
+def test_a_model_that_cannot_use_weights_refuses_them(here: Path) -> None:
+    said = refused(*TRAIN, "--weight", "w", "-m", "LGAT", "--out", "never")
+    assert "does not use the weights" in said
+    assert not (here / "never").exists()
+
+
+def test_options_reach_the_reader(here: Path) -> None:
+    told = done(*TRAIN, "--features", "visits,belt", "--id", "member", "--directed", "-o", "all")
+    assert "features  3: " in told and "78, directed" in told
+    told = done(*TRAIN, "--features", "visits", "--text", "belt", "--missing", "zero", "-o", "one")
+    assert "1 numeric from 1 column; 2 text from 1 column" in told
+
+
+def test_a_split_column_is_followed_and_validation_held_out_where_it_has_none(here: Path) -> None:
+    nodes = pd.read_csv("nodes.csv", keep_default_na=False)
+    parts = ["train", "train", "train", "test"]
+    nodes["part"] = [parts[n % 4] if club else "" for n, club in enumerate(nodes["club"])]
+    nodes.to_csv("nodes.csv", index=False)
+    told = done(*TRAIN, "--split-column", "part", "--out", "split")
+    assert "no nodes to validate on" in told and "no split was given" not in told
+    assert answer("evaluate", "split")["same_bits"] is True
+
+
+@pytest.mark.parametrize("command", [("predict", "run"), ("evaluate", "run")])
+def test_a_table_that_is_gone_or_changed_is_one_line(here: Path, command: tuple[str, ...]) -> None:
+    with (here / "edges.csv").open("a") as stream:
+        stream.write("m0,m9,1\n")
+    assert "edges.csv: has changed since" in refused(*command)
+    (here / "edges.csv").unlink()
+    assert "edges.csv: the run was trained on this file" in refused(*command)
+    assert not (here / "predictions.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("train",), "is missing; name a data set"),
+        (("train", "toy", *TABLES), "asked for twice"),
+        (("train", "toy", "--label", "club"), "--label: is about tables"),
+        (("train", "--nodes", "nodes.csv", "--label", "club"), "--edges: is missing"),
+        (("train", *TABLES), "--label: is missing"),
+        (("train", "--edges", "edges.csv"), "--label: is missing"),
+        (("train", *TABLES, "--label", "club", "--split", "public"), "--split-column"),
+        (("train", *TABLES, "--label", "club", "--missing", "meen"), "did you mean 'mean'"),
+        (("train", *TABLES, "--label", "club", "--text-as", "bags"), "did you mean 'bag'"),
+        (("predict", "run", "toy", *TABLES), "asked for twice"),
+        (("predict", "run", "--embeddings", "rows.xlsx"), ".parquet or .csv"),
+        (("predict", "run", "--nodes", "nodes.csv"), "--edges: is missing"),
+    ],
+)
+def test_options_that_contradict_each_other_are_one_line(
+    here: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    before = sorted(here.rglob("*"))
+    assert says in refused(*arguments)
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_run_on_a_data_set_reads_no_tables(here: Path) -> None:
+    done("train", "toy", "-m", "GCN", *QUICK, "--out", "toy")
+    assert "no preprocessing.json" in refused("predict", "toy", *TABLES)
+
+
+def as_flags(arguments: dict[str, Any]) -> list[str]:
+    """Arguments of `read_graph` as the command line has them; training always needs a label."""
+    flags = []
+    for name, value in {"label": "topic", **arguments}.items():
+        flag = "--split-column" if name == "split" else f"--{name.replace('_', '-')}"
+        for each in value if isinstance(value, list) else [value]:
+            flags += [flag, str(each)]
+    return flags
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_broken_table_is_one_line_and_leaves_nothing(case: BrokenTable, tmp_path: Path) -> None:
+    flags = as_flags(case.write(tmp_path))
+    before = sorted(tmp_path.iterdir())
+    message = refused("train", *flags, "--out", tmp_path / "run")
+    for said in (*case.says, case.way_out):
+        assert said in message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_program_ends_with_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for case in CASES[::8]:
+        folder = tmp_path / case.name
+        folder.mkdir()
+        flags = as_flags(case.write(folder))
+        monkeypatch.setattr(sys, "argv", ["nodewise", "train", *flags, "--out", str(folder / "x")])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert ended.value.code == 2
+        assert said.err.startswith("nodewise: ") and said.err.count("\n") == 1
+        assert said.out == ""
+
+
+@pytest.mark.parametrize("name", ["unknown id", "ten gigabytes of nothing"])
+def test_a_process_ends_with_code_2(name: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == name)
+    command = [sys.executable, "-m", "nodewise", "train", *as_flags(case.write(tmp_path))]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("nodewise: ") and ended.stderr.count("\n") == 1
+    assert ended.stdout == "" and not (tmp_path / "runs").exists()
