@@ -14,7 +14,7 @@ from nodewise.nn.base_conv import BaseConv
 from nodewise.ops.rows import as_features, take_rows
 from nodewise.training.engines import Graph
 
-_NUMBERS = 2**22  # scales that are in memory at once
+_NUMBERS = 2**24  # scales that are in memory at once
 
 
 @singledispatch
