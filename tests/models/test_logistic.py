@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
+from nodewise.data.datasets import load_dataset
 from nodewise.errors import InputError
 from nodewise.models.deepwalk import DeepWalk
 from nodewise.models.logistic import fit_logistic
@@ -80,3 +82,14 @@ def test_a_class_without_training_nodes_has_no_probability() -> None:
 def test_an_empty_grid_is_refused() -> None:
     with pytest.raises(InputError, match="nothing to try"):
         fit_logistic(*case(3), strengths=[])
+
+
+@pytest.mark.slow
+def test_cora_is_no_worse_than_published(data_root: Path) -> None:
+    data = load_dataset("cora", root=data_root)
+    x = data.x / data.x.sum(1, keepdim=True)
+    model = DeepWalk(data.num_features, 7, data.num_nodes)
+    model.embed(data.edge_index, seed=0)
+    fit_logistic(model, x, data.y, data.train_mask, data.val_mask)
+    right = model(x).argmax(1) == data.y
+    assert right[data.test_mask].double().mean() > 0.738 - 0.03

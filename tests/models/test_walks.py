@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 
 from nodewise.data.frozen_random import FrozenRandom, splitmix64
-from nodewise.models.walks import Adjacency, random_walks
+from nodewise.models.walks import Adjacency, random_walks, walks_from
 from nodewise.ops.fused import threads
 
 # A path 0 - 1 - 2 with a loop and a repeat, a triangle 3 - 4 - 5 of which one edge is given in one
@@ -47,6 +47,12 @@ def test_walks_are_those_of_the_slow_form(graph: Adjacency) -> None:
     expected = [slow_walk(graph, node, walk, 6, 5) for walk in range(3) for node in range(7)]
     assert found.tolist() == expected
     assert found.dtype == np.int32
+
+
+def test_walks_may_start_where_one_likes(graph: Adjacency) -> None:
+    found = walks_from(graph, np.array([1, 6, 1, 4]), length=6, seed=5)
+    starts = enumerate([1, 6, 1, 4])
+    assert found.tolist() == [slow_walk(graph, node, walk, 6, 5) for walk, node in starts]
 
 
 def test_a_lonely_node_stays_where_it_is(graph: Adjacency) -> None:

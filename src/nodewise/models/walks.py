@@ -61,10 +61,29 @@ def random_walks(graph: Adjacency, *, walks: int, length: int, seed: int) -> NDA
         Node numbers, shape (walks * nodes, length): the first walk of every node, in the order of
         the nodes, then the second of every node, and so on.
     """
-    out = np.empty((walks * graph.num_nodes, length), np.int32)
+    nodes = np.arange(graph.num_nodes, dtype=np.int64)
+    numbers = np.repeat(np.arange(walks, dtype=np.int64), graph.num_nodes)
+    return _walks(graph, np.tile(nodes, walks), numbers, length, seed)
+
+
+def walks_from(
+    graph: Adjacency, starts: NDArray[np.int64], *, length: int, seed: int
+) -> NDArray[np.int32]:
+    """A walk from each of these nodes, independent of the others, shape (starts, length)."""
+    return _walks(graph, starts, np.arange(len(starts), dtype=np.int64), length, seed)
+
+
+def _walks(
+    graph: Adjacency,
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    length: int,
+    seed: int,
+) -> NDArray[np.int32]:
+    out = np.empty((len(starts), length), np.int32)
     key = FrozenRandom(seed, "walks").bits(1)[0]
     chunks, work = threads.chunks_for(len(out)), out.size * _WORK_OF_A_STEP
-    threads.run(_walk, chunks, work, chunks, graph.ptr, graph.neighbours, key, out)
+    threads.run(_walk, chunks, work, chunks, *graph, key, starts, numbers, out)
     return out
 
 
@@ -79,14 +98,22 @@ def _splitmix64(key: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def _walk(
-    first: Any, last: Any, part: Any, chunks: Any, ptr: Any, neighbours: Any, key: Any, out: Any
+    first: Any,
+    last: Any,
+    part: Any,
+    chunks: Any,
+    ptr: Any,
+    neighbours: Any,
+    key: Any,
+    starts: Any,
+    numbers: Any,
+    out: Any,
 ) -> None:
-    nodes = ptr.size - 1
     rows, length = out.shape
     for row in range(first * rows // chunks, last * rows // chunks):
-        node = row % nodes
+        node = starts[row]
         # uint64 stays uint64 only among its like: with an int64 Numba would make it a float.
-        stream = _splitmix64(_splitmix64(key + np.uint64(node)) + np.uint64(row // nodes))
+        stream = _splitmix64(_splitmix64(key + np.uint64(node)) + np.uint64(numbers[row]))
         out[row, 0] = node
         for step in range(1, length):
             degree = ptr[node + 1] - ptr[node]
