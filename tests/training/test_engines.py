@@ -12,9 +12,9 @@ from torch_geometric.nn import GCNConv
 
 from nodewise.errors import InputError
 from nodewise.training.engines import (
-    DeepWalkEngine,
     FieldEngine,
     FullGraphEngine,
+    OnceEngine,
     check_weights,
     make_engine,
 )
@@ -36,12 +36,14 @@ def test_every_kind_of_model_has_its_engine() -> None:
     task = small_task()
     assert isinstance(task.engine(), FieldEngine)
     assert isinstance(small_task("GCN-FiLM").engine(), FieldEngine)
-    assert isinstance(small_task("DeepWalk").engine(), DeepWalkEngine)
+    assert isinstance(small_task("DeepWalk").engine(), OnceEngine)
+    assert isinstance(small_task("Planetoid").engine(), OnceEngine)
     assert isinstance(make_engine(Own(), task.graph, task.recipe), FullGraphEngine)
 
 
-def test_deepwalk_learns_in_one_epoch_and_comes_back_from_files(tmp_path: Path) -> None:
-    record = train_in(tmp_path, small_task("DeepWalk", epochs=1, start_record_epoch=-1), 0)
+@pytest.mark.parametrize("model", ["DeepWalk", "Planetoid"])
+def test_models_of_one_epoch_learn_and_come_back_from_files(tmp_path: Path, model: str) -> None:
+    record = train_in(tmp_path, small_task(model, epochs=1, start_record_epoch=-1), 0)
     assert record["epochs"] == 1
     assert record["val_accuracy"] > 0.4  # of three classes, whose features lean apart
     logits = load_run(tmp_path).logits(small_graph())

@@ -157,3 +157,41 @@ class PlanetoidI(Planetoid):
     def embedding_parameters(self) -> list[Parameter]:
         """The matrix."""
         return [self.to_embedding]
+
+
+class EitherPlanetoid(Module):
+    """Both forms, and which of them speaks: the one that validation preferred.
+
+    Args:
+        in_channels: Size of the input features.
+        out_channels: How many classes.
+        num_nodes: How many nodes the graph has.
+    """
+
+    is_inductive: Tensor
+
+    def __init__(self, in_channels: int, out_channels: int, num_nodes: int) -> None:
+        super().__init__()
+        self.transductive = PlanetoidT(in_channels, out_channels, num_nodes)
+        self.inductive = PlanetoidI(in_channels, out_channels, num_nodes)
+        self.register_buffer("is_inductive", torch.tensor(False))
+
+    @property
+    def paper_parameter_count(self) -> int:
+        """As the paper counts, of one form."""
+        return self.transductive.paper_parameter_count
+
+    def take(self, form: Planetoid) -> None:
+        """Let a trained model speak from now on."""
+        self.is_inductive.fill_(isinstance(form, PlanetoidI))
+        self.speaker.load_state_dict(form.state_dict())
+
+    @property
+    def speaker(self) -> Planetoid:
+        """The form that speaks."""
+        return self.inductive if self.is_inductive else self.transductive
+
+    def forward(self, x: Features, edge_index: Tensor | None = None) -> Tensor:
+        """Logits of all nodes, (N, classes)."""
+        logits: Tensor = self.speaker(x, edge_index)
+        return logits

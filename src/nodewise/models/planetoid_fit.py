@@ -10,6 +10,7 @@ from torch import Tensor
 
 from nodewise.models.planetoid import Planetoid, PlanetoidI, PlanetoidT
 from nodewise.models.planetoid_training import PlanetoidTrainer, Schedule
+from nodewise.ops.rows import Features, SparseRows
 
 
 class PlanetoidFit(NamedTuple):
@@ -45,7 +46,7 @@ def _accuracy(trainer: PlanetoidTrainer, nodes: Tensor) -> float:
 
 
 def fit_better_planetoid(
-    x: Tensor,
+    x: Features,
     edge_index: Tensor,
     y: Tensor,
     train: Tensor,
@@ -65,7 +66,8 @@ def fit_better_planetoid(
         schedule: How much of each loss, and how fast.
         **fit: `steps` and `patience` of `fit_planetoid`.
     """
-    sizes = (x.size(1), int(y.max()) + 1, x.size(0))
+    rows, width = (x.num_rows, x.width) if isinstance(x, SparseRows) else x.shape
+    sizes = (width, int(y.max()) + 1, rows)
     fits = []
     for form in (PlanetoidT, PlanetoidI):
         trainer = PlanetoidTrainer(form(*sizes), x, edge_index, y, train, schedule)

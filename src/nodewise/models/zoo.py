@@ -16,6 +16,7 @@ from nodewise.errors import InputError, UnknownNameError
 from nodewise.models.architecture import Architecture
 from nodewise.models.classifier import Classifier, film_convs, localized_convs
 from nodewise.models.deepwalk import DeepWalk
+from nodewise.models.planetoid import EitherPlanetoid
 from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
@@ -135,7 +136,7 @@ class GraphRow:
     """
 
     family: str
-    make: Callable[[int, int, int], DeepWalk]
+    make: Callable[[int, int, int], DeepWalk | EitherPlanetoid]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -151,7 +152,7 @@ class GraphRow:
 
     def paper_count(self, model: Module) -> int:
         """The parameters as the paper counts them."""
-        return cast(DeepWalk, model).paper_parameter_count
+        return cast(DeepWalk | EitherPlanetoid, model).paper_parameter_count
 
 
 def _widths(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
@@ -172,6 +173,7 @@ def _levels(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
 
 ZOO: Final[dict[str, Row | GraphRow]] = {
     "DeepWalk": GraphRow("DeepWalk", DeepWalk),
+    "Planetoid": GraphRow("Planetoid", EitherPlanetoid),
     **_widths("GCN", gcn),
     "GCN-FiLM": Row("GCN-FiLM", gcn, convs=film),
     **_levels("LGCN", gcn),

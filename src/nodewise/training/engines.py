@@ -6,8 +6,9 @@ A full graph or the receptive field of the nodes that count; other engines may t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.deepwalk import DeepWalk
 from nodewise.models.logistic import fit_logistic
+from nodewise.models.planetoid import EitherPlanetoid
+from nodewise.models.planetoid_fit import fit_better_planetoid
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.rows import Features, SparseRows
 from nodewise.training.recipe import Recipe
@@ -226,30 +229,28 @@ def check_weights(model: Module, edge_weight: Tensor | None) -> None:
 
 def as_input(model: Module, x: Features) -> Features:
     """Features as a model takes them: ours take sparse rows, others only dense ones."""
-    ours = isinstance(model, Classifier | DeepWalk)
+    ours = isinstance(model, Classifier | DeepWalk | EitherPlanetoid)
     return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
-class DeepWalkEngine(Engine):
-    """DeepWalk learns in one epoch: walks, embedding, and a regression that validation chooses.
+class OnceEngine(Engine):
+    """A model that learns everything in one epoch, in a way of its own.
 
     Args:
-        model: The model.
+        model: What learns.
         graph: What it learns from.
+        learn: The way: takes the model, the graph, and its training and validation nodes.
     """
 
-    model: DeepWalk
-
-    def __init__(self, model: DeepWalk, graph: Graph) -> None:
-        self.model, self.graph = model, graph
+    def __init__(
+        self, model: Module, graph: Graph, learn: Callable[[Any, Graph, Tensor, Tensor], None]
+    ) -> None:
+        self.model, self.graph, self.learn = model, graph, learn
         self._nodes = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
 
     def step(self) -> Loss:
         """Everything there is to learn."""
-        seed = int(torch.randint(2**31, ()))
-        self.model.embed(self.graph.edge_index, seed=seed)
-        train, val = self._nodes["train"], self._nodes["val"]
-        fit_logistic(self.model, self.graph.x, self.graph.y, train, val)
+        self.learn(self.model, self.graph, self._nodes["train"], self._nodes["val"])
         return self._loss("train")[0]
 
     def validate(self) -> tuple[Loss, float]:
@@ -267,7 +268,9 @@ class DeepWalkEngine(Engine):
     @torch.no_grad()
     def logits(self) -> Tensor:
         """Logits of all nodes."""
-        return self.model(self.graph.x)  # type: ignore[no-any-return]
+        self.model.eval()
+        logits: Tensor = self.model(self.graph.x)
+        return logits
 
     def state(self) -> dict[str, Tensor]:
         """Nothing: there is only one epoch."""
@@ -275,6 +278,18 @@ class DeepWalkEngine(Engine):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Nothing to load."""
+
+
+def learn_deepwalk(model: DeepWalk, graph: Graph, train: Tensor, val: Tensor) -> None:
+    """Walks, embedding, and a regression whose strength validation chooses."""
+    model.embed(graph.edge_index, seed=int(torch.randint(2**31, ())))
+    fit_logistic(model, graph.x, graph.y, train, val)
+
+
+def learn_planetoid(model: EitherPlanetoid, graph: Graph, train: Tensor, val: Tensor) -> None:
+    """Both forms from start to end; validation chooses the step and the form."""
+    fit = fit_better_planetoid(graph.x, graph.edge_index, graph.y, train, val)
+    model.take(fit.model)
 
 
 @singledispatch
@@ -290,4 +305,9 @@ def _(model: Classifier, graph: Graph, recipe: Recipe) -> Engine:
 
 @make_engine.register
 def _(model: DeepWalk, graph: Graph, recipe: Recipe) -> Engine:
-    return DeepWalkEngine(model, graph)
+    return OnceEngine(model, graph, learn_deepwalk)
+
+
+@make_engine.register
+def _(model: EitherPlanetoid, graph: Graph, recipe: Recipe) -> Engine:
+    return OnceEngine(model, graph, learn_planetoid)
