@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.chosen_graph import ChosenGraph
-from nodewise.cli.options import Device, Json, Quiet, Root, Threads, check_device, set_threads
+from nodewise.cli.options import (
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Threads,
+    check_device,
+    set_threads,
+    set_threads_for,
+)
 from nodewise.cli.progress import epoch_progress
 from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.tables import percent, print_table
@@ -92,6 +101,8 @@ def train(
 
     graph = ChosenGraph.of(dataset, tables, split, split_seed)
     task = _task(graph, model, recipe, settings or [], root, device, quiet)
+    if threads is None:
+        set_threads_for(task.data.edge_index.size(1))
     folder = out or Path("runs") / f"{graph.name}-{model.replace(':', '_')}-{task.recipe.name}"
     make_tracker(track, folder, seed).close()  # fails now rather than after an hour
     with _watching(task, quiet, folder, track) as watch:
