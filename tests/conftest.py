@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+# Before any test loads torch: its threads would spin while they wait, and on a machine that others
+# use, too, the suite took several times as long.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 
 @pytest.fixture(scope="session")
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
