@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError
+from nodewise.training.interrupts import asking_to_stop, ignoring_interrupts
 
 if TYPE_CHECKING:
     from nodewise.training.loaded_graph import LoadedGraph
@@ -94,6 +96,9 @@ class Workers:
     def __init__(self, count: int) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
+        with ignoring_interrupts():
+            # Inherited: Ctrl-C goes to all processes, and only those at work know what to do.
+            forkserver.ensure_running()
         self._pool = ProcessPoolExecutor(count, context, initializer=_start)
 
     def __enter__(self) -> Self:
@@ -107,7 +112,11 @@ class Workers:
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
         """
-        doing = {self._pool.submit(_work, job): job for job in jobs}
+        # An interrupt while a process is being started would leave it behind, unknown to the pool.
+        with asking_to_stop() as asked:
+            doing = {self._pool.submit(_work, job): job for job in jobs}
+        if asked():
+            raise KeyboardInterrupt
         for done in as_completed(doing):
             yield doing[done], _outcome(done)
 
@@ -142,7 +151,5 @@ def _start() -> None:
 
 
 def _work(job: Job) -> dict[str, Any]:
-    from nodewise.training.interrupts import asking_to_stop
-
     with asking_to_stop() as stop:
         return job.run(stop)
