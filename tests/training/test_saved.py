@@ -48,6 +48,17 @@ def test_features_of_other_names_are_refused(tmp_path: Path) -> None:
         load_run(tmp_path).logits(data)
 
 
+def test_other_classes_are_refused_and_missing_labels_are_not(run: Path) -> None:
+    data = small_graph()
+    del data.y
+    assert load_run(run).logits(data).shape == (60, 3)
+    data.class_names = ["ant", "bee", "cat"]
+    with pytest.raises(GraphError, match="trained to tell 0, 1, 2"):
+        load_run(run).logits(data)
+    with pytest.raises(GraphError, match="4 classes"):
+        load_run(run).logits(small_graph(classes=4))
+
+
 def test_the_best_run_by_validation_is_taken(tmp_path: Path) -> None:
     records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Watch())
     best = max(records, key=lambda record: record["val_accuracy"])

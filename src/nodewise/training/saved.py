@@ -109,6 +109,20 @@ class SavedModel:
                 f"are not those {self.folder} was trained on",
                 way_out="give a graph with the same features in the same order",
             )
+        self._check_classes(data)
+
+    def _check_classes(self, data: Data) -> None:
+        """A graph may lack classes or labels, but those it names must be the model's."""
+        names = list(data.get("class_names") or self.class_names)
+        y = data.get("y")
+        count = 0 if y is None else int(y.max()) + 1
+        if names != self.class_names or count > len(names):
+            raise GraphError(
+                "class_names",
+                f"{self.folder} was trained to tell {', '.join(self.class_names)}",
+                value=names if names != self.class_names else f"{count} classes",
+                way_out="give a graph with the same classes in the same order",
+            )
 
 
 def best_run(path: Path) -> Path:
