@@ -73,6 +73,8 @@ def test_saved_and_loaded_it_says_the_same(tmp_path: Path, data: Data, model: ob
     loaded = NodeClassifier.load(tmp_path / "clf", factory)
     assert (loaded.predict_proba(data) == clf.predict_proba(data)).all()
     assert loaded.history_ == clf.history_
+    clf.save(tmp_path / "clf")
+    assert NodeClassifier.load(tmp_path / "clf", factory).history_ == clf.history_
     assert loaded.classes_.tolist() == clf.classes_.tolist()
     assert (clone(loaded).fit(data).predict_proba(data) == clf.predict_proba(data)).all()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,21 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from torch import Tensor
-from torch.nn import Module
 
 from nodewise.data.checks import check_data, check_graph, check_split
 from nodewise.data.splits import Split, hold_out
 from nodewise.errors import SplitError
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import load_recipe
-from nodewise.training.run import Task, Watch, train
+from nodewise.training.run import Factory, Task, Watch, train
 from nodewise.training.run_folder import RunFolder, open_run
 from nodewise.training.saved import SavedModel, load_run
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-Factory = Callable[[int, int], Module]
 
 
 class NodeClassifier(BaseEstimator):  # type: ignore[misc]
@@ -86,7 +83,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         task = self._make_task(data, split)
         seed = np.random.randint(2**31) if self.random_state is None else self.random_state
         self.history_: list[Epoch] = []
-        engine, self.result_ = train(task, int(seed), watch=Watch(self._note))
+        engine, self.result_, _ = train(task, int(seed), watch=Watch(self._note))
         self.model_, self._config = engine.model.eval(), task.config(int(seed))
         self.classes_ = _classes(task.class_names)
         self.n_features_in_ = int(data.x.size(1))
@@ -117,6 +114,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         with open_run(Path(folder), self._config) as run:
+            run.forget_history()
             for line in self.history_:
                 run.record(line)
             run.finish(self.model_.state_dict(), self.result_)

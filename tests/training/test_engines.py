@@ -18,7 +18,8 @@ from nodewise.training.engines import (
     check_weights,
     make_engine,
 )
-from nodewise.training.run import Task, logits_sha256, train_in
+from nodewise.training.fingerprints import logits_sha256
+from nodewise.training.run import Task, train_in
 from nodewise.training.saved import load_run
 from tests.training.tasks import small_graph, small_task
 

@@ -65,7 +65,7 @@ def test_the_callers_random_state_is_left_alone() -> None:
 
 def test_no_validation_before_the_start_and_the_best_weights_at_the_end() -> None:
     task, lines = small_task(start_record_epoch=4, epochs=9), []
-    engine, record = train(task, 0, watch=Watch(lines.append))
+    engine, record, _ = train(task, 0, watch=Watch(lines.append))
     assert [line["epoch"] for line in lines if "val_accuracy" in line] == [5, 6, 7, 8]
     best = next(line for line in lines if line["epoch"] == record["best_epoch"])
     assert engine.validate()[1] == best["val_accuracy"] == record["val_accuracy"]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from nodewise.errors import GraphError, RunError
-from nodewise.training.run import Task, Watch, logits_sha256, train_in
+from nodewise.training.fingerprints import logits_sha256
+from nodewise.training.run import Task, Watch, train_in
 from nodewise.training.run_folder import RunFolder
 from nodewise.training.runs import summarize, train_seeds
 from nodewise.training.saved import best_run, load_run

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
+from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
 from nodewise.cli.tables import percent, print_table
-
-Run = Annotated[
-    Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
-]
 
 
 def evaluate(
     run: Run,
     root: Root = None,
+    device: Device = "cpu",
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -30,12 +26,14 @@ def evaluate(
     - `nodewise evaluate runs/mine --json | tail -n 1`
     """
     set_threads(threads)
-    from nodewise.training.run import judge, logits_sha256
+    check_device(device)
+    from nodewise.training.fingerprints import logits_sha256
+    from nodewise.training.run import judge
     from nodewise.training.saved import load_run
     from nodewise.training.task import load_source, split_of
 
-    model = load_run(run)
-    data = load_source(model.config["graph"], root).data
+    model = load_run(run, device=device)
+    data = load_source(model.config["graph"], root).data.to(device)
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)

@@ -26,6 +26,9 @@ Workers = Annotated[
         help="Runs side by side, a thread each (default: all cores).",
     ),
 ]
+Run = Annotated[
+    Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),

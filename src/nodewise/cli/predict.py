@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
+from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
 from nodewise.cli.table_options import Edges, Nodes, files_of
 
 if TYPE_CHECKING:
     from nodewise.training.loaded_graph import LoadedGraph
     from nodewise.training.saved import SavedModel
 
-Run = Annotated[
-    Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
-]
 DatasetName = Annotated[
     str | None, typer.Argument(help="Another data set with the same features, if not its own.")
 ]
@@ -35,6 +32,7 @@ def predict(
     out: Out = Path("predictions.csv"),
     embeddings: Embeddings = None,
     root: Root = None,
+    device: Device = "cpu",
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -51,19 +49,21 @@ def predict(
     - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
     set_threads(threads)
+    check_device(device)
     from nodewise.training.embeddings import check_embeddings_path, write_embeddings
     from nodewise.training.predictions import write_predictions
     from nodewise.training.saved import load_run
 
     if embeddings is not None:
         check_embeddings_path(embeddings)
-    model = load_run(run)
+    model = load_run(run, device=device)
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root)
+    data = graph.data.to(device)
     if files and not quiet:
         typer.echo(graph.told)
-    logits = model.logits(graph.data)
-    rows = None if embeddings is None else model.embeddings(graph.data)
+    logits = model.logits(data)
+    rows = None if embeddings is None else model.embeddings(data)
     write_predictions(out, graph.ids, logits, model.class_names)
     if embeddings is not None and rows is not None:
         write_embeddings(embeddings, graph.ids, rows)

@@ -14,6 +14,9 @@ INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 @contextmanager
 def asking_to_stop() -> Iterator[Callable[[], bool]]:
     """A function that says whether Ctrl-C (or a polite kill) came; a second one ends at once."""
+    if not _may_listen():
+        yield lambda: False
+        return
     asked = False
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -33,11 +36,16 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def ignoring_interrupts() -> Iterator[None]:
     """Nothing happens at Ctrl-C inside the block, nor in processes that are started there."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's business
+    if not _may_listen():
+        yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _may_listen() -> bool:
+    """Python lets only its main thread deal with signals."""
+    return threading.current_thread() is threading.main_thread()

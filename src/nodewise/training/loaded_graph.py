@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from nodewise.training.fingerprints import graph_sha256
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -27,3 +30,8 @@ class LoadedGraph:
     ids: Sequence[Any]
     preprocessing: Preprocessing | None = None
     told: str = ""
+
+    @cached_property
+    def sha256(self) -> str:
+        """The graph's fingerprint, taken once however many runs ask for it."""
+        return graph_sha256(self.data)

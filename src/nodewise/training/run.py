@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -18,9 +17,9 @@ from torch.nn import Module
 from nodewise._version import __version__
 from nodewise.data.splits import Split
 from nodewise.models.zoo import build_model
-from nodewise.ops.rows import Features, SparseRows, as_features
 from nodewise.training.diagnostics import diagnose
 from nodewise.training.engines import Engine, Graph, check_weights, make_engine
+from nodewise.training.fingerprints import graph_sha256, logits_sha256, names_sha256
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Keeper, Progress, fit
 from nodewise.training.metrics import score
@@ -39,6 +38,10 @@ if TYPE_CHECKING:
 RESULTS_VERSION = 1
 
 
+# Makes a model of the caller's own from the numbers of features and classes.
+Factory = Callable[[int, int], Module]
+
+
 @dataclass(frozen=True)
 class Task:
     """What to train on what; a seed makes it a run.
@@ -53,6 +56,7 @@ class Task:
             `forward` takes (x, edge_index).
         ids: The nodes' own names; None calls them by their numbers.
         preprocessing: What a later table needs to become the same features, if tables were read.
+        known_sha256: The graph's fingerprint, where somebody has taken it already.
     """
 
     data: Data
@@ -60,9 +64,15 @@ class Task:
     source: Mapping[str, Any]
     model: str
     recipe: Recipe
-    build: Callable[[int, int], Module] | None = field(default=None, repr=False)
+    build: Factory | None = field(default=None, repr=False)
     ids: Sequence[Any] | None = field(default=None, repr=False)
     preprocessing: Preprocessing | None = field(default=None, repr=False)
+    known_sha256: str | None = field(default=None, repr=False)
+
+    @cached_property
+    def graph_sha256(self) -> str:
+        """The graph's fingerprint."""
+        return self.known_sha256 or graph_sha256(self.data)
 
     @cached_property
     def graph(self) -> Graph:
@@ -88,7 +98,7 @@ class Task:
             "split_sha256": self.split.sha256(),
             "graph": {
                 **self.source,
-                "sha256": graph_sha256(self.data),
+                "sha256": self.graph_sha256,
                 "nodes": int(self.data.x.size(0)),
                 "features": int(self.data.x.size(1)),
                 "feature_names_sha256": names_sha256(self.data.get("feature_names")),
@@ -104,18 +114,31 @@ class Task:
         Raises:
             InputError: It would leave out the weights that edges have.
         """
-        sizes = int(self.data.x.size(1)), len(self.class_names)
-        if self.build is not None:
-            model = self.build(*sizes)
-        else:
-            arch = vars(self.recipe.architecture)
-            model = build_model(self.model, *sizes, int(self.data.x.size(0)), **arch)
+        nodes, features = self.data.x.shape
+        sizes = (int(features), len(self.class_names), int(nodes))
+        model = new_model(self.model, sizes, self.recipe, self.build)
         check_weights(model, self.graph.edge_weight)
         return model.to(self.data.y.device)
 
     def engine(self) -> Engine:
         """A fresh model on the graph."""
         return make_engine(self.fresh_model(), self.graph, self.recipe)
+
+
+def new_model(
+    name: str, sizes: tuple[int, int, int], recipe: Recipe, build: Factory | None = None
+) -> Module:
+    """A model of the zoo as a recipe has it, or one of the caller's own.
+
+    Args:
+        name: The model's name.
+        sizes: How many features, classes and nodes.
+        recipe: What shapes it.
+        build: Makes a model of the caller's own from the numbers of features and classes.
+    """
+    if build is not None:
+        return build(*sizes[:2])
+    return build_model(name, *sizes, **vars(recipe.architecture))
 
 
 @dataclass(frozen=True)
@@ -148,22 +171,33 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
             run.keep_preprocessing(task.preprocessing)
         record = run.result
         if record is None:
-            engine, record = train(task, seed, run, watch)
-            if not record["interrupted"]:
-                run.keep_diagnostics(_diagnostics(task, engine))
+            engine, record, logits = train(task, seed, run, watch)
+            if logits is not None:
+                ids = range(task.graph.y.numel()) if task.ids is None else task.ids
+                found = diagnose(engine.model, task.graph, logits, task.class_names, ids)
+                run.keep_diagnostics(found)
                 run.finish(engine.model.state_dict(), record)
         return record
 
 
-def _diagnostics(task: Task, engine: Engine) -> dict[str, Any]:
-    ids = range(task.graph.y.numel()) if task.ids is None else task.ids
-    return diagnose(engine.model, task.graph, engine.logits(), task.class_names, ids)
+class Trained(NamedTuple):
+    """What comes out of training.
+
+    Attributes:
+        engine: The engine, its model with the weights of the epoch that was kept.
+        record: The run's record.
+        logits: What the model says of all nodes; None if training was interrupted.
+    """
+
+    engine: Engine
+    record: dict[str, Any]
+    logits: Tensor | None
 
 
 def train(
     task: Task, seed: int, keeper: Keeper | None = None, watch: Watch | None = None
-) -> tuple[Engine, dict[str, Any]]:
-    """Train, and return the engine with the best epoch's weights, and the record."""
+) -> Trained:
+    """Train, without writing anything but what the keeper keeps."""
     watch = watch or Watch()
     with own_randomness(seed):
         engine = task.engine()
@@ -175,10 +209,13 @@ def train(
             watch.stop,
             watch.checkpoint_seconds,
         )
-    return engine, record_of(task, seed, engine, progress)
+    logits = None if progress.interrupted else engine.logits()
+    return Trained(engine, record_of(task, seed, engine.model, progress, logits), logits)
 
 
-def record_of(task: Task, seed: int, engine: Engine, progress: Progress) -> dict[str, Any]:
+def record_of(
+    task: Task, seed: int, model: Module, progress: Progress, logits: Tensor | None
+) -> dict[str, Any]:
     """A run's record: every number that is printed anywhere comes from one."""
     record = {
         "dataset": task.source.get("dataset"),
@@ -190,15 +227,14 @@ def record_of(task: Task, seed: int, engine: Engine, progress: Progress) -> dict
         "best_epoch": progress.best.epoch,
         "seconds": progress.seconds,
     }
-    if progress.interrupted:
+    if logits is None:
         return record
-    logits = engine.logits()
     return {
         **record,
         **judge(logits, task.data.y, task.split),
-        "parameters": sum(weight.numel() for weight in engine.model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "split_sha256": task.split.sha256(),
-        "graph_sha256": graph_sha256(task.data),
+        "graph_sha256": task.graph_sha256,
         "logits_sha256": logits_sha256(logits),
         "settings": task.recipe.settings,
         "versions": versions(),
@@ -222,28 +258,3 @@ def versions() -> dict[str, str]:
     packages = {name: version(name) for name in ("torch", "torch-geometric", "numba", "numpy")}
     own = {"nodewise": __version__, "python": platform.python_version()}
     return {**own, **packages}
-
-
-def graph_sha256(data: Data) -> str:
-    """The fingerprint of features, edges and labels; the same for dense and sparse features."""
-    x: Features = as_features(data.x)
-    rows = x if isinstance(x, SparseRows) else SparseRows.from_dense(x)
-    weights = [data.edge_weight] if "edge_weight" in data else []
-    return _sha256(rows.crow, rows.col, rows.values, data.edge_index, data.y, *weights)
-
-
-def logits_sha256(logits: Tensor) -> str:
-    """The fingerprint of what a model says, bit for bit."""
-    return _sha256(logits)
-
-
-def names_sha256(names: Sequence[str] | None) -> str:
-    """The fingerprint of the features' names in their order; empty where they have none."""
-    return hashlib.sha256("\0".join(names).encode()).hexdigest() if names else ""
-
-
-def _sha256(*tensors: Tensor) -> str:
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        digest.update(np.ascontiguousarray(tensor.cpu().numpy()).tobytes())
-    return digest.hexdigest()

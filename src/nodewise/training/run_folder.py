@@ -142,6 +142,10 @@ class RunFolder:
         """Remember a line of history until the next checkpoint."""
         self._lines.append(json.dumps(epoch))
 
+    def forget_history(self) -> None:
+        """Begin the history anew."""
+        self._cut_history(0)
+
     def finish(self, weights: Mapping[str, Tensor], result: Mapping[str, Any]) -> None:
         """Write model and result; the result comes last and says that all is there."""
         self._flush()

@@ -11,18 +11,16 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.errors import GraphError, NodewiseError, RunError
-from nodewise.models.zoo import build_model
 from nodewise.training.embeddings import embed
 from nodewise.training.engines import as_input
+from nodewise.training.fingerprints import names_sha256
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import Recipe
-from nodewise.training.run import names_sha256
+from nodewise.training.run import Factory, new_model
 from nodewise.training.run_folder import MODEL, RESULT, RunFolder
 from nodewise.training.tensor_file import load_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch_geometric.data import Data
 
 
@@ -143,12 +141,13 @@ def best_run(path: Path) -> Path:
     return max(runs, key=lambda folder: (RunFolder(folder).result or {}).get("val_accuracy", 0.0))
 
 
-def load_run(path: Path, build: Callable[[int, int], Module] | None = None) -> SavedModel:
+def load_run(path: Path, build: Factory | None = None, device: str = "cpu") -> SavedModel:
     """Load a trained model; no code in any file is run.
 
     Args:
         path: A run's folder, or one of several runs, of which the best by validation is taken.
         build: What made the model, if it is not of the zoo.
+        device: Where the model is to compute.
 
     Raises:
         RunError: A file is missing, damaged, or of another model.
@@ -159,12 +158,9 @@ def load_run(path: Path, build: Callable[[int, int], Module] | None = None) -> S
     weights, _ = load_tensors(folder / MODEL)
     try:
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
-        sizes = config["graph"]["features"], len(config["graph"]["classes"])
-        if build is not None:
-            model = build(*sizes)
-        else:
-            nodes, arch = config["graph"]["nodes"], vars(recipe.architecture)
-            model = build_model(config["model"], *sizes, nodes, **arch)
+        graph = config["graph"]
+        sizes = (graph["features"], len(graph["classes"]), graph["nodes"])
+        model = new_model(config["model"], sizes, recipe, build)
         model.load_state_dict(weights)
     except (KeyError, TypeError, RuntimeError, NodewiseError) as error:
         raise RunError(
@@ -172,4 +168,4 @@ def load_run(path: Path, build: Callable[[int, int], Module] | None = None) -> S
             f"model and configuration do not belong together ({str(error).splitlines()[0]})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
-    return SavedModel.of(folder, config, result, model)
+    return SavedModel(folder, config, result, model.to(device).eval(), recipe)

@@ -42,7 +42,7 @@ def make_task(
     Raises:
         InputError: The graph has weights of edges, and the model would leave them out.
     """
-    data, about = graph.data.to(device), (graph.ids, graph.preprocessing)
+    data, about = graph.data.to(device), (graph.ids, graph.preprocessing, graph.sha256)
     task = Task(data, split_of(data), source, model, recipe, None, *about)
     if task.graph.edge_weight is not None:
         task.fresh_model()  # refuses now rather than in a folder half made
