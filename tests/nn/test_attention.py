@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from torch import Tensor
 from torch_geometric.utils import softmax as judge
 
-from nodewise.nn.aggregators import Gat, Incoming
+from nodewise.nn.aggregators import Gat, Surroundings
 from nodewise.nn.attention import softmax
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.neighbourhood import Neighbourhood
@@ -42,8 +42,8 @@ def test_attention_looks_at_messages_before_they_are_dropped() -> None:
     seen: list[Tensor] = []
 
     class Listening(Gat):
-        def alpha(self, incoming: Incoming) -> Tensor:
-            seen.append(super().alpha(incoming))
+        def alpha(self, around: Surroundings, whole: Tensor | None) -> Tensor:
+            seen.append(super().alpha(around, whole))
             return seen[-1]
 
     conv = LocalizedConv(3, 4, Listening(4, scores="messages"), message_dropout=0.5)

@@ -45,6 +45,21 @@ def conv_of(form: str, **options: object) -> FilmConv:
     return FilmConv(5, 4, **{**FORMS[form], "bias_init": "small_uniform", **options}).double()
 
 
+@pytest.mark.parametrize("message_bias", [False, True])
+@pytest.mark.parametrize("form", ["gcn", "gat", "gin"])
+def test_films_act_on_the_sum_as_on_every_message(x: Tensor, form: str, message_bias: bool) -> None:
+    """An activation that changes nothing keeps the messages apart; without one they are summed."""
+    summed = conv_of(form, message_bias=message_bias)
+    each = conv_of(form, message_bias=message_bias, message_act=lambda z: z)
+    results = []
+    for conv in (summed, each):
+        out = conv(x, EDGES)
+        learned = [weight for weight in conv.parameters() if weight.requires_grad]
+        results.append([out, *torch.autograd.grad(out.sin().sum(), learned)])
+    for ours, truth in zip(*results, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=1e-12, atol=1e-12)
+
+
 def pyg_twin(conv: FilmConv, aggr: str, **options: object) -> FiLMConv:
     """PyG's layer with our weights, and nothing for the node itself."""
     twin = FiLMConv(conv.in_channels, conv.out_channels, aggr=aggr, **options).double()

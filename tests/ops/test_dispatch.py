@@ -55,16 +55,17 @@ def test_messages_agree_on_sparse_rows(case: MessageCase) -> None:
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(edge_lists(), st.integers(1, 3), st.integers(1, 9))
+@given(edge_lists(), st.integers(1, 3), st.sampled_from([*range(1, 10), 32, 45]))
 def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int) -> None:
     edge_index, nodes = graph
     hood = Neighbourhood.from_edges(edge_index, nodes)
     torch.manual_seed(nodes)
-    shapes = [(hood.num_edges, heads, out), *[(nodes, heads, out)] * 4, (hood.num_edges,)]
+    shapes = [(hood.num_edges, heads, out), *[(nodes, heads, out)] * 4]
+    shapes += [(hood.num_edges,), (hood.num_edges, heads)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
     def everything(kernel: str) -> list[Tensor]:
-        z, a, b, c, d, weight = leaves
+        z, a, b, c, d, weight, per_head = leaves
         with dispatch.use_kernel(kernel):
             out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
             results = [
@@ -72,6 +73,8 @@ def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int
                 dispatch.sum_edges(out, weight, hood),
                 dispatch.sum_neighbours(a, weight, hood),
                 dispatch.sum_neighbours(b, None, hood),
+                dispatch.sum_edges(out, per_head, hood),
+                dispatch.sum_neighbours(a, per_head, hood),
                 dispatch.gather_sources(c, hood),
                 dispatch.gather_targets(d, hood),
             ]
@@ -128,14 +131,16 @@ def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool) -> Non
 @pytest.mark.parametrize("kernel", dispatch.KERNELS)
 def test_gradcheck_of_edges_and_sums(kernel: str) -> None:
     hood = a_case(0.0).hood
-    shapes = [(7, 2, 3), *[(5, 2, 3)] * 4, (7,)]
+    shapes = [(7, 2, 3), *[(5, 2, 3)] * 4, (7,), (7, 2)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
-    def function(z: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, w: Tensor) -> list[Tensor]:
+    def function(z: Tensor, *rest: Tensor) -> list[Tensor]:
+        a, b, c, d, w, per_head = rest
         with dispatch.use_kernel(kernel):
             out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
             total = dispatch.sum_edges(out, w, hood)
-            return [*sums, total, dispatch.sum_neighbours(a, w, hood)]
+            neighbours = [dispatch.sum_neighbours(a, weight, hood) for weight in (w, per_head)]
+            return [*sums, total, *neighbours, dispatch.sum_edges(out, per_head, hood)]
 
     assert gradcheck(function, leaves)
 
@@ -161,14 +166,14 @@ def test_opcheck_of_edges_and_sums() -> None:
     )
     ops = torch.ops.nodewise
     way_back = (back.ptr, back.edge_id)
+    runs = (hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+    per_head = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
     results = [
         torch.library.opcheck(
             ops.modulate_edges, (z, *ends, hood.source, hood.ptr, *way_back, 0.2)
         ),
-        torch.library.opcheck(
-            ops.sum_runs,
-            (ends[0], None, hood.source, hood.ptr, back.source, back.edge_id, back.ptr),
-        ),
+        torch.library.opcheck(ops.sum_runs, (ends[0], None, *runs)),
+        torch.library.opcheck(ops.sum_runs, (ends[0], per_head, *runs)),
     ]
     rows, weight = sparse(z.detach()[:, 0]), torch.randn(3, 4, dtype=torch.float64)
     values = rows.values.clone().requires_grad_()  # a view of a CSR tensor cannot be traced

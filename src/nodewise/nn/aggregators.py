@@ -28,27 +28,35 @@ from nodewise.ops.dispatch import (
 from nodewise.ops.rows import Features
 
 
-class Incoming(NamedTuple):
-    """What arrives at an aggregator.
+class Surroundings(NamedTuple):
+    """What an aggregator may look at before there is any message.
 
     Attributes:
-        messages: The messages, localized, shape (E, H, out).
         block: The edges and their fixed weights.
         x_source: h_u of the layer's input.
         x_target: h_v of the layer's input on a bipartite graph; None where targets are sources.
         weight: The global W, shape (H, out, in).
-        message_bias: What was added to W_v h_u, shape (H, out), or None.
+        message_bias: What is added to W_v h_u, shape (H, out), or None.
         edge_mask: An explainer's mask over the edges, shape (E,), or None.
-        whole: The messages before dropout, shape (E, H, out): what attention looks at.
     """
 
-    messages: Tensor
     block: Block
     x_source: Features
     x_target: Features | None
     weight: Tensor
     message_bias: Tensor | None
     edge_mask: Tensor | None
+
+
+class Messages(NamedTuple):
+    """What arrives at an aggregator.
+
+    Attributes:
+        heard: The messages, localized, shape (E, H, out).
+        whole: The same before dropout: what attention may look at.
+    """
+
+    heard: Tensor
     whole: Tensor
 
 
@@ -57,16 +65,13 @@ class Aggregator(Module):
 
     Attributes:
         rule: What C_v is and how its members weigh.
-        is_fixed_sum: Whether it is the sum under the block's coefficients and nothing else. A
-            weight that is the same for all of C_v can then act after the sum.
         uses_edge_weights: Whether the weight that an edge was given makes a difference.
     """
 
     rule: BlockRule
-    is_fixed_sum: ClassVar[bool] = False
     uses_edge_weights: ClassVar[bool] = True
 
-    def forward(self, incoming: Incoming) -> Tensor:
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
         """Aggregate."""
         raise NotImplementedError
 
@@ -74,31 +79,58 @@ class Aggregator(Module):
         """Start anew; most aggregators have nothing to learn."""
 
 
-class WeightedSum(Aggregator):
+class Sum(Aggregator):
+    """A sum over C_v under weights; which, a subclass says.
+
+    A W that is the same for many messages can act before or after such a sum, whichever is cheaper.
+
+    Attributes:
+        sees_messages: Whether the weights look at the messages.
+        is_fixed: Whether the weights are the block's coefficients and nothing else.
+    """
+
+    sees_messages: bool = False
+    is_fixed: ClassVar[bool] = False
+
+    def weights(self, around: Surroundings, whole: Tensor | None = None) -> Tensor | None:
+        """The weight of every edge, (E,) or (E, H); None where all are one.
+
+        Args:
+            around: The edges and the nodes at their ends.
+            whole: The messages, for weights that look at them.
+        """
+        raise NotImplementedError
+
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
+        """sum_u w_uv m_uv, under an explainer's mask if there is one."""
+        weight, mask = self.weights(around, messages.whole), around.edge_mask
+        if mask is not None:
+            weight = mask if weight is None else weight * mask.view(-1, *[1] * (weight.dim() - 1))
+        return sum_edges(messages.heard, weight, around.block.hood)
+
+
+class WeightedSum(Sum):
     """The sum over C_v under fixed weights: GCN, means and sums differ in the rule only.
 
     Args:
         rule: What C_v is and how its members weigh.
     """
 
-    is_fixed_sum = True
+    is_fixed = True
 
     def __init__(self, rule: BlockRule) -> None:
         super().__init__()
         self.rule = rule
 
-    def forward(self, incoming: Incoming) -> Tensor:
-        """sum_u w_uv m_uv."""
-        weight, mask = incoming.block.coefficient, incoming.edge_mask
-        if mask is not None:
-            weight = mask if weight is None else weight * mask
-        return sum_edges(incoming.messages, weight, incoming.block.hood)
+    def weights(self, around: Surroundings, whole: Tensor | None = None) -> Tensor | None:
+        """What the rule says."""
+        return around.block.coefficient
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.rule.loops}, {self.rule.normalization})"
 
 
-class GinSum(WeightedSum):
+class GinSum(Sum):
     """GIN's sum of neighbours and (1 + eps) self.
 
     Args:
@@ -107,12 +139,11 @@ class GinSum(WeightedSum):
         rule: What C_v is; its loops are the node itself.
     """
 
-    is_fixed_sum = False
-
     def __init__(
         self, eps: float = 0.0, train_eps: bool = False, rule: BlockRule | None = None
     ) -> None:
-        super().__init__(rule or BlockRule("extra"))
+        super().__init__()
+        self.rule = rule or BlockRule("extra")
         self.initial_eps = eps
         self.eps = Parameter(torch.full((1,), eps), requires_grad=train_eps)
 
@@ -120,18 +151,18 @@ class GinSum(WeightedSum):
         """Put eps back."""
         self.eps.data.fill_(self.initial_eps)
 
-    def forward(self, incoming: Incoming) -> Tensor:
-        """sum_u m_uv + (1 + eps) m_vv."""
-        loop = incoming.block.hood.edge_id < 0
-        factor = torch.where(loop, 1 + self.eps, torch.ones_like(self.eps))
-        messages = incoming.messages * factor.view(-1, 1, 1).to(incoming.messages.dtype)
-        return super().forward(incoming._replace(messages=messages))
+    def weights(self, around: Surroundings, whole: Tensor | None = None) -> Tensor:
+        """1 + eps for the loops that were added, times what the rule says."""
+        coefficient, added = around.block.coefficient, around.block.hood.edge_id < 0
+        factor = torch.where(added, 1 + self.eps, torch.ones_like(self.eps))
+        factor = factor.to(around.weight.dtype)
+        return factor if coefficient is None else factor * coefficient
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(eps={self.eps.item():g})"
 
 
-class Gat(Aggregator):
+class Gat(Sum):
     """The attention-weighted sum of GAT.
 
     Args:
@@ -178,24 +209,29 @@ class Gat(Aggregator):
         if self.target_weight is not None:
             glorot(self.target_weight)
 
-    def alpha(self, incoming: Incoming) -> Tensor:
+    @property
+    def sees_messages(self) -> bool:  # type: ignore[override]
+        """Whether attention looks at the localized messages."""
+        return self.scores == "messages"
+
+    def alpha(self, around: Surroundings, whole: Tensor | None) -> Tensor:
         """The attention coefficients, shape (E, H)."""
-        _, block, x_source, x_target, weight, *_ = incoming
-        if self.scores == "messages":
-            return self.attention.of_messages(incoming.whole, block.hood)
+        block, x_source, x_target, weight, *_ = around
+        if self.sees_messages:
+            assert whole is not None
+            return self.attention.of_messages(whole, block.hood)
         return self.attention.of_nodes(x_source, x_target, weight, block, self.target_weight)
 
-    def forward(self, incoming: Incoming) -> Tensor:
-        """sum_u alpha_uv m_uv, head by head."""
-        alpha = dropout(self.alpha(incoming), self.dropout, self.training)
-        return _sum_attended(alpha, incoming)
+    def weights(self, around: Surroundings, whole: Tensor | None = None) -> Tensor:
+        """The coefficients, some of them dropped in training."""
+        return dropout(self.alpha(around, whole), self.dropout, self.training)
 
     def __repr__(self) -> str:
         heads, out = self.attention.source.shape
         return f"{type(self).__name__}({out}, heads={heads}, scores={self.scores!r})"
 
 
-class GatV2(Aggregator):
+class GatV2(Sum):
     """The attention of GATv2: alpha = softmax(att . leaky_relu(W h_u + W_target h_v)).
 
     Args:
@@ -235,32 +271,25 @@ class GatV2(Aggregator):
         if self.target_bias is not None:
             torch.nn.init.zeros_(self.target_bias)
 
-    def forward(self, incoming: Incoming) -> Tensor:
-        """sum_u alpha_uv m_uv, head by head; the scores see the global W."""
-        hood, heads = incoming.block.hood, self.attention.shape
-        source = project(incoming.x_source, incoming.weight.flatten(0, 1)).view(-1, *heads)
-        target = project_targets(incoming, self.target_weight.flatten(0, 1)).view(-1, *heads)
+    def weights(self, around: Surroundings, whole: Tensor | None = None) -> Tensor:
+        """The attention coefficients, shape (E, H); the scores see the global W."""
+        hood, heads = around.block.hood, self.attention.shape
+        source = project(around.x_source, around.weight.flatten(0, 1)).view(-1, *heads)
+        target = project_targets(around, self.target_weight.flatten(0, 1)).view(-1, *heads)
         if self.target_bias is not None:
             target = target + self.target_bias
-        if incoming.message_bias is not None:
-            source = source + incoming.message_bias
+        if around.message_bias is not None:
+            source = source + around.message_bias
         pair = leaky_relu(gather_sources(source, hood) + gather_targets(target, hood), self.slope)
         alpha = softmax((pair * self.attention).sum(-1), hood)
-        return _sum_attended(dropout(alpha, self.dropout, self.training), incoming)
+        return dropout(alpha, self.dropout, self.training)
 
 
-def project_targets(incoming: Incoming, weight: Tensor) -> Tensor:
+def project_targets(around: Surroundings, weight: Tensor) -> Tensor:
     """weight h_v for every target, whether or not it is among the sources, shape (targets, out)."""
-    if incoming.x_target is None:
-        return incoming.block.rows_of_targets(project(incoming.x_source, weight))
-    return project(incoming.x_target, weight)
-
-
-def _sum_attended(alpha: Tensor, incoming: Incoming) -> Tensor:
-    """sum_u alpha_uv m_uv with alpha (E, H), under an explainer's mask if there is one."""
-    if incoming.edge_mask is not None:
-        alpha = alpha * incoming.edge_mask[:, None]
-    return sum_edges(incoming.messages * alpha[..., None], None, incoming.block.hood)
+    if around.x_target is None:
+        return around.block.rows_of_targets(project(around.x_source, weight))
+    return project(around.x_target, weight)
 
 
 class AnyAggregation(Aggregator):
@@ -280,16 +309,16 @@ class AnyAggregation(Aggregator):
         """Start the module anew."""
         self.aggregation.reset_parameters()
 
-    def forward(self, incoming: Incoming) -> Tensor:
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
         """The module's aggregation of the weighted messages."""
-        messages, block = incoming.messages, incoming.block
-        for weight in (block.coefficient, incoming.edge_mask):
+        heard, block = messages.heard, around.block
+        for weight in (block.coefficient, around.edge_mask):
             if weight is not None:
-                messages = messages * weight.view(-1, 1, 1)
+                heard = heard * weight.view(-1, 1, 1)
         flat = self.aggregation(
-            messages.flatten(1), index=block.hood.target, dim_size=block.hood.num_targets
+            heard.flatten(1), index=block.hood.target, dim_size=block.hood.num_targets
         )
-        return flat.view(-1, *messages.shape[1:])  # type: ignore[no-any-return]
+        return flat.view(-1, *heard.shape[1:])  # type: ignore[no-any-return]
 
 
 GCN_RULE = BlockRule("set", "symmetric", keeps_loop_weights=True)

@@ -14,12 +14,17 @@ from torch.nn.functional import dropout
 from torch_geometric.nn import MessagePassing
 
 from nodewise.errors import InputError
-from nodewise.nn.aggregators import AggregatorFactory, Incoming, make_aggregator
+from nodewise.nn.aggregators import (
+    AggregatorFactory,
+    Messages,
+    Sum,
+    Surroundings,
+    make_aggregator,
+)
 from nodewise.nn.block import Block, block_of
 from nodewise.nn.inits import initializer
 from nodewise.ops.dispatch import gather_sources, messages, project, sum_neighbours
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import Features, SparseRows, as_features
 
 Inputs = Features | tuple[Features, Features]
@@ -119,28 +124,45 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         targets = sources if x_target is None else _num_rows(x_target)
         return x, x_target, self.block(edge_index, (sources, targets), edge_weight)
 
-    def _global_messages(self, x: Features, block: Block, sums_first: bool = False) -> Tensor:
-        """W h_u (E, H, out), the same W everywhere; with `sums_first` summed over C_v.
+    def _surroundings(self, x: Features, x_target: Features | None, block: Block) -> Surroundings:
+        """What the aggregator may look at."""
+        mask = self._explainer_mask(block)
+        return Surroundings(block, x, x_target, self.weight, self.message_bias, mask)
 
-        In training every node may drop entries of W, the same ones for all its neighbours.
-        """
+    @property
+    def _may_sum_first(self) -> bool:
+        """Whether AGGR is a sum that sees no messages, and nothing nonlinear happens to one."""
+        dropped = self.training and self.message_dropout > 0
+        return (
+            isinstance(self.aggregator, Sum)
+            and not self.aggregator.sees_messages
+            and not (self.message_act is not None or dropped or self.explain)
+        )
+
+    def _global_products(self, x: Features) -> Tensor:
+        """W h_u (sources, H, out), the same W everywhere."""
+        return project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
+
+    def _global_messages(self, x: Features, block: Block) -> Tensor:
+        """W h_u (E, H, out); in training every target may drop entries of W, for all it hears."""
         drop = DropConnect.draw(self.weight_dropout, self.training)
-        if drop is not None:
-            rows, hood = summed(x, block, sums_first)
-            code = self.weight.new_zeros(hood.num_targets, self.heads, 1)
-            unchanged = (code, self.weight.new_zeros(self.heads, self.weight.size(-1), 1))
-            return messages(rows, self.weight, unchanged, unchanged, hood, drop)[0]
-        products = project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
-        if sums_first:
-            return sum_neighbours(products, block.coefficient, block.hood)
-        return gather_sources(products, block.hood)
+        if drop is None:
+            return gather_sources(self._global_products(x), block.hood)
+        code = self.weight.new_zeros(block.hood.num_targets, self.heads, 1)
+        unchanged = (code, self.weight.new_zeros(self.heads, self.weight.size(-1), 1))
+        return messages(x, self.weight, unchanged, unchanged, block.hood, drop)[0]
 
-    def _aggregate(self, z: Tensor, x: Features, x_target: Features | None, block: Block) -> Tensor:
+    def _global_sums(self, around: Surroundings) -> tuple[Tensor, Tensor | None]:
+        """sum_u w_uv W h_u (targets, H, out), no message formed, and the weights w_uv."""
+        assert isinstance(self.aggregator, Sum)
+        weight = self.aggregator.weights(around)
+        products = self._global_products(around.x_source)
+        return sum_neighbours(products, weight, around.block.hood), weight
+
+    def _aggregate(self, z: Tensor, around: Surroundings) -> Tensor:
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
         heard = dropout(z, self.message_dropout, self.training)
-        mask = self._explainer_mask(block)
-        incoming = Incoming(heard, block, x, x_target, self.weight, self.message_bias, mask, z)
-        out: Tensor = self.aggregator(incoming)
+        out: Tensor = self.aggregator(Messages(heard, z), around)
         return out
 
     def _explainer_mask(self, block: Block) -> Tensor | None:
@@ -153,13 +175,6 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def _join(self, out: Tensor) -> Tensor:
         """The heads side by side, or their mean."""
         return out.flatten(1) if self.concat else out.mean(1)
-
-
-def summed(x: Features, block: Block, sums_first: bool) -> tuple[Features, Neighbourhood]:
-    """Rows and edges as they are, or every C_v as one row, its sum, if asked and rows are dense."""
-    if not sums_first or isinstance(x, SparseRows):
-        return x, block.hood
-    return sum_neighbours(x, block.coefficient, block.hood), block.hood.of_themselves()
 
 
 def times_rows(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:

@@ -26,12 +26,12 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from nodewise.nn.aggregators import AggregatorFactory
+from nodewise.nn.aggregators import AggregatorFactory, Surroundings
 from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.inits import initializer
 from nodewise.nn.modulation import Modulations
-from nodewise.ops.dispatch import gather_targets
+from nodewise.ops.dispatch import gather_targets, sum_edges
 from nodewise.ops.rows import Features
 
 
@@ -116,16 +116,38 @@ class FilmConv(BaseConv):
             here, W_gamma and W_beta are weights like any other.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
-        scale, shift = self._film(x, x_target, block)
-        z = self._global_messages(x, block)
-        if self.message_bias is not None:
-            z = z + self.message_bias
-        z = gather_targets(scale, block.hood) * z + gather_targets(shift, block.hood)
-        if self.message_act is not None:
-            z = self.message_act(z)
-        out = self._join(self._aggregate(z, x, x_target, block))
+        around = self._surroundings(x, x_target, block)
+        film = self._film(x, x_target, block)
+        weight_drops = self.training and self.weight_dropout > 0
+        sums_first = self._may_sum_first and not weight_drops
+        out = self._filmed_sums(around, *film) if sums_first else self._summed_films(around, *film)
+        out = self._join(out)
         out = out if self.bias is None else out + self.bias
         return (out, Modulations()) if return_modulations else out
+
+    def _summed_films(self, around: Surroundings, scale: Tensor, shift: Tensor) -> Tensor:
+        """AGGR over C_v of sigma(gamma_v * W h_u + beta_v)."""
+        hood = around.block.hood
+        z = self._global_messages(around.x_source, around.block)
+        if self.message_bias is not None:
+            z = z + self.message_bias
+        z = gather_targets(scale, hood) * z + gather_targets(shift, hood)
+        if self.message_act is not None:
+            z = self.message_act(z)
+        return self._aggregate(z, around)
+
+    def _filmed_sums(self, around: Surroundings, scale: Tensor, shift: Tensor) -> Tensor:
+        """The same without sigma: gamma_v * sum_u w_uv W h_u + beta_v sum_u w_uv, and no messages.
+
+        gamma_v and beta_v are the same for all of C_v, so they act on the sum.
+        """
+        total, weight = self._global_sums(around)
+        hood = around.block.hood
+        mass = hood.degree.to(total.dtype) if weight is None else sum_edges(weight, None, hood)
+        mass = mass.view(len(mass), -1, 1)
+        if self.message_bias is not None:
+            total = total + self.message_bias * mass
+        return scale * total + shift * mass
 
     def _film(self, x: Features, x_target: Features | None, block: Block) -> tuple[Tensor, Tensor]:
         """gamma_v and beta_v, (targets, H, out) each."""

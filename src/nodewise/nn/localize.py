@@ -22,7 +22,8 @@ from nodewise.nn.aggregators import (
     Gat,
     GatV2,
     GinSum,
-    Incoming,
+    Messages,
+    Surroundings,
     WeightedSum,
     project_targets,
 )
@@ -42,10 +43,10 @@ class WithRoot(Aggregator):
         self.aggregator.reset_parameters()
         reset(self.root)
 
-    def forward(self, incoming: Incoming) -> Tensor:
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
         """AGGR(messages) + root(h_v)."""
-        out: Tensor = self.aggregator(incoming)
-        rows = project_targets(incoming, self.root.weight)
+        out: Tensor = self.aggregator(messages, around)
+        rows = project_targets(around, self.root.weight)
         rows = rows if self.root.bias is None else rows + self.root.bias
         return out + rows.view(out.size(0), -1, out.size(2))
 
@@ -65,9 +66,9 @@ class Then(Aggregator):
         if self.bias is not None:
             torch.nn.init.zeros_(self.bias)
 
-    def forward(self, incoming: Incoming) -> Tensor:
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
         """rest(AGGR(messages) + bias)."""
-        out = self.aggregator(incoming).squeeze(1)
+        out = self.aggregator(messages, around).squeeze(1)
         out = self.rest(out if self.bias is None else out + self.bias)
         return out[:, None]  # type: ignore[no-any-return]
 

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from nodewise.nn.aggregators import AggregatorFactory
+from nodewise.nn.aggregators import AggregatorFactory, Sum, Surroundings
 from nodewise.nn.attention import Attention
-from nodewise.nn.base_conv import BaseConv, Inputs, summed, times_rows
+from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.context import Context, make_context
 from nodewise.nn.modulation import (
@@ -33,8 +33,15 @@ from nodewise.nn.modulation import (
     Modulations,
     NodeModulator,
 )
-from nodewise.ops.dispatch import gather_targets, messages, modulate_edges, project
+from nodewise.ops.dispatch import (
+    gather_targets,
+    messages,
+    modulate_edges,
+    project,
+    sum_neighbours,
+)
 from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import Features, SparseRows
 
 
@@ -151,11 +158,12 @@ class LocalizedConv(BaseConv):
             The output rows, and with `return_modulations` the `Modulations` that were made.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
+        around = self._surroundings(x, x_target, block)
         if self._sums_first(x):
-            out, bias, made = self._node_level(x, block, sums_first=True)
+            out, bias, made = self._node_level(around, sums_first=True)
             out = self._finish(out, bias)
             return (out, Modulations(made)) if return_modulations else out
-        z, bias, made = self._node_level(x, block)
+        z, bias, made = self._node_level(around)
         if self.message_bias is not None:
             z = z + (self.message_bias if bias is None else gather_targets(bias, block.hood))
         if self.message_act is not None:
@@ -163,45 +171,44 @@ class LocalizedConv(BaseConv):
         if self.edge_modulator is not None:
             z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
             made = [*made, edge]
-        out = self._finish(self._aggregate(z, x, x_target, block), bias)
+        out = self._finish(self._aggregate(z, around), bias)
         return (out, Modulations(made)) if return_modulations else out
 
     def _sums_first(self, x: Features) -> bool:
-        """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message.
+        """Whether sum_u w_uv W_v h_u is to be formed as W_v sum_u w_uv h_u, or W h_u summed.
 
         Sparse rows are summed first only under the global W: their sums are hardly sparser than
         all of C_v, and forming them costs what it saves.
         """
-        touched = self.message_bias is not None or self.message_act is not None
-        dropped = self.training and self.message_dropout > 0
-        is_global = self.node_modulator is None and not (self.training and self.weight_dropout > 0)
-        return (
-            self.aggregator.is_fixed_sum
-            and self.edge_modulator is None
-            and not (touched or dropped or self.explain)
-            and (is_global or isinstance(x, Tensor))
-        )
+        if self.node_modulator is None:
+            pays = not (self.training and self.weight_dropout > 0)
+        else:
+            is_fixed = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
+            pays = is_fixed and isinstance(x, Tensor)
+        linear = self._may_sum_first and self.message_bias is None
+        return linear and self.edge_modulator is None and pays
 
     def _node_level(
-        self, x: Features, block: Block, *, sums_first: bool = False
+        self, around: Surroundings, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
         """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made.
 
         With `sums_first`, instead of W_v h_u its weighted sum over C_v, (targets, H, out).
         """
+        x, block = around.x_source, around.block
         node, bias = self.node_modulator, self.bias_modulator
         reduces = [] if node is None else node.reduces
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
         products = self._times_context(x, block, [*reduces, *biases])
         made: list[Modulation] = []
         if node is None:
-            z = self._global_messages(x, block, sums_first)
+            z = self._global_sums(around)[0] if sums_first else self._global_messages(x, block)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(x, block)
             expands = (node.to_scale.expand, node.to_shift.expand)
             scale, shift = zip(codes, expands, strict=True)
             drop = DropConnect.draw(self.weight_dropout, self.training)
-            rows, hood = summed(x, block, sums_first)
+            rows, hood = _summed(x, block) if sums_first else (x, block.hood)
             z, *squares = messages(rows, self.weight, scale, shift, hood, drop)
             made.append(node.modulation(*codes, *squares))
         if bias is None:
@@ -274,6 +281,12 @@ class LocalizedConv(BaseConv):
             f"aggregator={self.aggregator}, heads={self.heads}, "
             f"localized={'+'.join(levels) or 'nowhere'})"
         )
+
+
+def _summed(x: Features, block: Block) -> tuple[Features, Neighbourhood]:
+    """Every C_v as one row, the weighted sum of its members' rows, and those rows' own edges."""
+    rows = sum_neighbours(_dense(x), block.coefficient, block.hood)
+    return rows, block.hood.of_themselves()
 
 
 def _dense(x: Features) -> Tensor:

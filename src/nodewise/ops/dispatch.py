@@ -118,7 +118,10 @@ def _sum_runs(*args: Tensor | None) -> Tensor:
 
 
 def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """The weighted sum over C_v of the sources' rows, shape (targets, ...)."""
+    """The weighted sum over C_v of the sources' rows, shape (targets, ...).
+
+    The weight is (E,), or (E, H) for rows (N, H, ...), a number for each head.
+    """
     if kernel_for(x) != "fused":
         return reference.sum_neighbours(x, weight, hood)
     back = hood.reverse
@@ -143,7 +146,7 @@ def gather_targets(x: Tensor, hood: Neighbourhood) -> Tensor:
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """The weighted sum over C_v of what stands on the edges, shape (targets, ...)."""
+    """The weighted sum over C_v of what stands on the edges; weights as in `sum_neighbours`."""
     if kernel_for(messages) != "fused":
         return reference.sum_edges(messages, weight, hood)
     each = torch.arange(hood.num_edges + 1, device=messages.device)

@@ -79,9 +79,12 @@ def modulate_edges(
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """The weighted sum over C_v of what stands on edges, shape (targets, ...)."""
+    """The weighted sum over C_v of what stands on edges, shape (targets, ...).
+
+    The weight is (E,), or (E, H) for messages (E, H, ...), a number for each head.
+    """
     if weight is not None:
-        messages = messages * weight.view(-1, *[1] * (messages.dim() - 1))
+        messages = messages * weight.view(*weight.shape, *[1] * (messages.dim() - weight.dim()))
     out = messages.new_zeros(hood.num_targets, *messages.shape[1:])
     return out.index_add(0, hood.target, messages)
 

@@ -216,6 +216,7 @@ def _sum_runs(
 ) -> Tensor:
     """out[v] = sum over v's run of edges of weight[e] x[index[e]].
 
+    The weight is (E,), or (E, H) for rows (N, H, ...), a number for each head.
     `back_*` are the same edges sorted by `index`: their run ends, and their places in the runs.
     """
     return _edge_kernels().weighted_sum(x, index, weight, ptr)  # type: ignore[no-any-return]
@@ -225,13 +226,13 @@ def _fake_sum_runs(x: Tensor, weight: Any, index: Tensor, ptr: Tensor, *rest: An
     return x.new_empty(ptr.numel() - 1, *x.shape[1:])
 
 
-def _edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
-    """out[e] = x[index[e]] . g[v]: the gradient of an edge's weight."""
-    return _edge_kernels().edge_dots(x, g, index, ptr)  # type: ignore[no-any-return]
+def _edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor, weight: Tensor) -> Tensor:
+    """out[e] = x[index[e]] . g[v], head by head: the gradient of an edge's weight."""
+    return _edge_kernels().edge_dots(x, g, index, ptr, weight)  # type: ignore[no-any-return]
 
 
-def _fake_edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Any:
-    return x.new_empty(index.numel())
+def _fake_edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor, weight: Tensor) -> Any:
+    return torch.empty(weight.shape, dtype=x.dtype, device=x.device)
 
 
 def _save_sum(ctx: Any, inputs: Any, output: Any) -> None:
@@ -247,7 +248,7 @@ def _grad_sum(ops: Any, ctx: Any, grad: Any) -> Any:
             grad, back_weight, back_index, back_ptr, back_index, back_edge, back_ptr
         )
     if ctx.needs_input_grad[1]:
-        grad_weight = ops.edge_dots(x, grad, index, ptr)
+        grad_weight = ops.edge_dots(x, grad, index, ptr, weight)
     return grad_x, grad_weight, None, None, None, None, None
 
 

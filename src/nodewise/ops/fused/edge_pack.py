@@ -89,7 +89,10 @@ def modulate_backward(
 
 
 def weighted_sum(x: Tensor, index: Tensor, weight: Tensor | None, ptr: Tensor) -> Tensor:
-    """out[v] = sum over v's run of weight[e] x[index[e]], shape (runs, ...)."""
+    """out[v] = sum over v's run of weight[e] x[index[e]], shape (runs, ...).
+
+    The weight is (E,), or (E, H) for rows of H heads.
+    """
     out = x.new_empty(ptr.numel() - 1, *x.shape[1:])
     chunks, width = chunks_for(ptr.numel() - 1), prod(x.shape[1:])
     run(
@@ -101,15 +104,16 @@ def weighted_sum(x: Tensor, index: Tensor, weight: Tensor | None, ptr: Tensor) -
         index.numpy(),
         _flat(weight, x),
         ptr.numpy(),
+        1 if weight is None else prod(weight.shape[1:]),
         width,
         _flat(out),
     )
     return out
 
 
-def edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
-    """out[e] = x[index[e]] . g[v] for every edge of v's run, shape (E,)."""
-    out = x.new_empty(index.numel())
+def edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor, weight: Tensor) -> Tensor:
+    """out[e] = x[index[e]] . g[v] for every edge of v's run, in the shape of the weight."""
+    out = torch.empty(weight.shape, dtype=x.dtype)
     chunks, width = chunks_for(ptr.numel() - 1), prod(x.shape[1:])
     run(
         sums.dots,
@@ -120,7 +124,8 @@ def edge_dots(x: Tensor, g: Tensor, index: Tensor, ptr: Tensor) -> Tensor:
         _flat(g),
         index.numpy(),
         ptr.numpy(),
+        prod(weight.shape[1:]),
         width,
-        out.numpy(),
+        _flat(out),
     )
     return out

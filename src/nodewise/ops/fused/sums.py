@@ -1,18 +1,19 @@
 """Sums over runs of edges (or of a sparse row's entries), always in the order given.
 
-Sums over neighbours, sums of messages, products of sparse rows and the gradients of all of these
-are one operation: out[v] = sum over v's run of weight[e] * x[index[e]].
+Sums over neighbours, attention's sums, sums of messages, products of sparse rows and the gradients
+of all of these are one operation: out[v] = sum over v's run of weight[e] * x[index[e]]. Rows may
+consist of heads, and every head may have a weight of its own.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from nodewise.ops.fused.simd import add, fma, full, load, store
+from nodewise.ops.fused.simd import add, fma, full, load, store, total
 
 
 @njit
-def _add_lanes(x, index, weight, begin, end, width, o, out, at):
+def _add_lanes(x, index, weight, heads, head, begin, end, width, o, out, at):
     """Eight columns of one run's sum; two partial sums hide the latency of the multiply-add."""
     a = b = full(x.dtype.type(0))
     e = begin
@@ -25,40 +26,72 @@ def _add_lanes(x, index, weight, begin, end, width, o, out, at):
             a = add(a, load(x, index[e] * width + o))
     else:
         while e + 2 <= end:
-            a = fma(full(weight[e]), load(x, index[e] * width + o), a)
-            b = fma(full(weight[e + 1]), load(x, index[e + 1] * width + o), b)
+            a = fma(full(weight[e * heads + head]), load(x, index[e] * width + o), a)
+            b = fma(full(weight[(e + 1) * heads + head]), load(x, index[e + 1] * width + o), b)
             e += 2
         if e < end:
-            a = fma(full(weight[e]), load(x, index[e] * width + o), a)
+            a = fma(full(weight[e * heads + head]), load(x, index[e] * width + o), a)
     store(out, at, add(a, b))
 
 
+@njit
+def _add_wide(x, index, weight, heads, head, begin, end, width, o, out, at):
+    """Thirty-two columns of one run's sum: whole cache lines of every row that is visited."""
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    a = b = c = d = full(zero)
+    for e in range(begin, end):
+        w = full(one if weight.size == 0 else weight[e * heads + head])
+        i = index[e] * width + o
+        a = fma(w, load(x, i), a)
+        b = fma(w, load(x, i + 8), b)
+        c = fma(w, load(x, i + 16), c)
+        d = fma(w, load(x, i + 24), d)
+    store(out, at, a)
+    store(out, at + 8, b)
+    store(out, at + 16, c)
+    store(out, at + 24, d)
+
+
 @njit(nogil=True, cache=True)
-def weighted(first, last, part, chunks, x, index, weight, ptr, width, out):
+def weighted(first, last, part, chunks, x, index, weight, ptr, heads, width, out):
     """out[v] = sum over e of v's run of weight[e] * x[index[e]]; an empty `weight` is all ones.
 
-    `x` (rows, width) and `out` (runs, width) are flat.
+    `x` (rows, width), `weight` (E, heads) and `out` (runs, width) are flat.
     """
-    runs = ptr.size - 1
-    lanes = width - width % 8
+    runs, size = ptr.size - 1, width // heads
+    wide, lanes = size - size % 32, size - size % 8
     for v in range(first * runs // chunks, last * runs // chunks):
-        for o in range(0, lanes, 8):
-            _add_lanes(x, index, weight, ptr[v], ptr[v + 1], width, o, out, v * width + o)
-        for o in range(lanes, width):
-            total = x.dtype.type(0)
-            for e in range(ptr[v], ptr[v + 1]):
-                value = x[index[e] * width + o]
-                total += value if weight.size == 0 else weight[e] * value
-            out[v * width + o] = total
+        begin, end, row = ptr[v], ptr[v + 1], v * width
+        for h in range(heads):
+            start = h * size
+            for o in range(start, start + wide, 32):
+                _add_wide(x, index, weight, heads, h, begin, end, width, o, out, row + o)
+            for o in range(start + wide, start + lanes, 8):
+                _add_lanes(x, index, weight, heads, h, begin, end, width, o, out, row + o)
+            for o in range(start + lanes, start + size):
+                result = x.dtype.type(0)
+                for e in range(begin, end):
+                    value = x[index[e] * width + o]
+                    result += value if weight.size == 0 else weight[e * heads + h] * value
+                out[row + o] = result
 
 
 @njit(nogil=True, cache=True)
-def dots(first, last, part, chunks, x, g, index, ptr, width, out):
-    """out[e] = x[index[e]] . g[v] for every edge e of v's run: the gradient of an edge's weight."""
-    runs = ptr.size - 1
+def dots(first, last, part, chunks, x, g, index, ptr, heads, width, out):
+    """out[e] = x[index[e]] . g[v], head by head, for every edge e of v's run.
+
+    It is the gradient of the edges' weights; `x`, `g` (runs, width) and `out` (E, heads) are flat.
+    """
+    runs, size = ptr.size - 1, width // heads
+    lanes = size - size % 8
     for v in range(first * runs // chunks, last * runs // chunks):
         for e in range(ptr[v], ptr[v + 1]):
-            dot = x.dtype.type(0)
-            for o in range(width):
-                dot += x[index[e] * width + o] * g[v * width + o]
-            out[e] = dot
+            for h in range(heads):
+                i, j = index[e] * width + h * size, v * width + h * size
+                products = full(x.dtype.type(0))
+                for o in range(0, lanes, 8):
+                    products = fma(load(x, i + o), load(g, j + o), products)
+                dot = total(products)
+                for o in range(lanes, size):
+                    dot += x[i + o] * g[j + o]
+                out[e * heads + h] = dot
