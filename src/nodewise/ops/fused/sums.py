@@ -11,6 +11,9 @@ from numba import njit
 
 from nodewise.ops.fused.simd import add, fma, full, load, store, total
 
+# Columns that go together: of wide rows, a core's own cache holds only so much.
+PANEL = 128
+
 
 @njit
 def _add_lanes(x, index, weight, heads, head, begin, end, width, o, out, at):
@@ -52,6 +55,23 @@ def _add_wide(x, index, weight, heads, head, begin, end, width, o, out, at):
     store(out, at + 24, d)
 
 
+@njit
+def _panel(x, index, weight, heads, head, begin, end, width, start, columns, out, v):
+    """A panel's columns of one run's sum."""
+    stop = start + columns
+    wide, lanes = stop - columns % 32, stop - columns % 8
+    for o in range(start, wide, 32):
+        _add_wide(x, index, weight, heads, head, begin, end, width, o, out, v * width + o)
+    for o in range(wide, lanes, 8):
+        _add_lanes(x, index, weight, heads, head, begin, end, width, o, out, v * width + o)
+    for o in range(lanes, stop):
+        result = x.dtype.type(0)
+        for e in range(begin, end):
+            value = x[index[e] * width + o]
+            result += value if weight.size == 0 else weight[e * heads + head] * value
+        out[v * width + o] = result
+
+
 @njit(nogil=True, cache=True)
 def weighted(first, last, part, chunks, x, index, weight, ptr, heads, width, out):
     """out[v] = sum over e of v's run of weight[e] * x[index[e]]; an empty `weight` is all ones.
@@ -59,21 +79,17 @@ def weighted(first, last, part, chunks, x, index, weight, ptr, heads, width, out
     `x` (rows, width), `weight` (E, heads) and `out` (runs, width) are flat.
     """
     runs, size = ptr.size - 1, width // heads
-    wide, lanes = size - size % 32, size - size % 8
-    for v in range(first * runs // chunks, last * runs // chunks):
-        begin, end, row = ptr[v], ptr[v + 1], v * width
-        for h in range(heads):
-            start = h * size
-            for o in range(start, start + wide, 32):
-                _add_wide(x, index, weight, heads, h, begin, end, width, o, out, row + o)
-            for o in range(start + wide, start + lanes, 8):
-                _add_lanes(x, index, weight, heads, h, begin, end, width, o, out, row + o)
-            for o in range(start + lanes, start + size):
-                result = x.dtype.type(0)
-                for e in range(begin, end):
-                    value = x[index[e] * width + o]
-                    result += value if weight.size == 0 else weight[e * heads + h] * value
-                out[row + o] = result
+    begin, end = first * runs // chunks, last * runs // chunks
+    together = max(1, PANEL // max(1, size))
+    for first_head in range(0, heads, together):
+        for start in range(0, size, PANEL):
+            columns = min(PANEL, size - start)
+            for v in range(begin, end):
+                for h in range(first_head, min(heads, first_head + together)):
+                    o = h * size + start
+                    _panel(
+                        x, index, weight, heads, h, ptr[v], ptr[v + 1], width, o, columns, out, v
+                    )
 
 
 @njit(nogil=True, cache=True)
