@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from nodewise.experiments.runner import Job, run_all
@@ -28,3 +32,40 @@ def test_finished_jobs_are_only_read(tmp_path: Path) -> None:
     first = [record for _, record in run_all(jobs(tmp_path), workers=1)]
     again = [record for _, record in run_all(jobs(tmp_path), workers=1)]
     assert sorted(r["seconds"] for r in first) == sorted(r["seconds"] for r in again)
+
+
+def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    settings = {"epochs": 10**6, "patience": 10**6}
+    job = Job("toy", "GCN", 0, folder, settings=settings, split="random")
+    parent = subprocess.Popen([sys.executable, "-c", FOREVER, repr(job)], start_new_session=True)
+    history = folder / "history.jsonl"
+    assert soon(lambda: history.exists() and history.stat().st_size > 0)
+    parent.kill()
+    parent.wait()
+    assert soon(lambda: not alive(parent.pid))
+    assert (folder / "checkpoint").exists()
+    assert RunFolder(folder).result is None
+
+
+FOREVER = """
+import sys
+from pathlib import *
+from nodewise.experiments.runner import Job, run_all
+if __name__ == "__main__":
+    list(run_all([eval(sys.argv[1])], workers=1))
+"""
+
+
+def soon(happens: Callable[[], bool], seconds: float = 60) -> bool:
+    end = time.monotonic() + seconds
+    while not happens() and time.monotonic() < end:
+        time.sleep(0.05)
+    return happens()
+
+
+def alive(group: int) -> bool:
+    """Whether any process of a group is there, but for those that only wait to be forgotten."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return any(int(of) == group and not state.startswith("Z") for of, state in rows)

@@ -87,7 +87,7 @@ def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:
             if not quiet and not progress.console.is_terminal:
                 typer.echo(f"{done} of {len(left)}: {_told(job, record)}", err=True)
     if failed:
-        typer.echo(f"nodewise: {failed} runs failed, see above", err=True)
+        typer.echo(f"nodewise: {failed} failed, see above", err=True)
         raise typer.Exit(1)
     return done
 

@@ -7,16 +7,19 @@ runs side by side do not.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cache
-from multiprocessing import forkserver
+from multiprocessing import connection, forkserver, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError
-from nodewise.training.interrupts import asking_to_stop, ignoring_interrupts
+from nodewise.training.interrupts import INTERRUPTED, asking_to_stop, ignoring_interrupts
 
 if TYPE_CHECKING:
     from nodewise.training.loaded_graph import LoadedGraph
@@ -148,8 +151,21 @@ def _start() -> None:
     import torch
 
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Once whoever gave out the jobs is gone, end; a job at work takes the signal and saves."""
+    parent = parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _work(job: Job) -> dict[str, Any]:
     with asking_to_stop() as stop:
-        return job.run(stop)
+        record = job.run(stop)
+    parent = parent_process()
+    if parent is not None and not parent.is_alive():
+        os._exit(INTERRUPTED)  # nobody is left to take the record, which lies in its folder
+    return record
