@@ -11,6 +11,7 @@ from nodewise.errors import InputError
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
+from nodewise.ops.rows import SparseRows
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
 from tests.graphs import edge_lists
 from tests.nn.literal import literal_mean_layer
@@ -212,9 +213,12 @@ def test_sums_may_come_first_where_nothing_happens_to_a_message(x: Tensor) -> No
         outs = []
         for act in (None, torch.nn.Identity()):
             conv.message_act = act  # an activation, even one that does nothing, forbids it
-            torch.manual_seed(2)
-            outs.append(conv(x, EDGES))
-        torch.testing.assert_close(*outs)
+            for rows in (x, SparseRows.from_dense(x)):
+                torch.manual_seed(2)
+                out = conv(rows, EDGES)
+                outs.append([out, *torch.autograd.grad(out.sin().sum(), list(conv.parameters()))])
+        for other in outs[1:]:
+            torch.testing.assert_close(outs[0], other)
 
 
 def test_repr_says_what_it_is() -> None:

@@ -98,6 +98,36 @@ def test_sparse_products_agree(case: MessageCase) -> None:
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+@given(message_cases(), st.booleans())
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
+    torch.manual_seed(0)
+    draw = torch.randn(case.hood.num_edges, dtype=torch.float64) if weighted else None
+
+    def everything(kernel: str) -> list[Tensor]:
+        values = sparse(case.x).values.clone().requires_grad_()
+        weight = None if draw is None else draw.clone().requires_grad_()
+        with dispatch.use_kernel(kernel):
+            rows = sparse(case.x).with_values(values)
+            out = dispatch.pool_rows(rows, weight, case.hood)
+        out = out.dense() if isinstance(out, SparseRows) else out
+        leaves = [values] if weight is None else [values, weight]
+        return [out, *torch.autograd.grad(out.sin().sum(), leaves)]
+
+    for ours, truth in zip(everything("fused"), everything("reference"), strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_places_of_sums_are_found_once_for_a_graph() -> None:
+    case = a_case(0.0)
+    rows = sparse(case.x)
+    assert rows.pooled_places(case.hood) is rows.with_values(2 * rows.values).pooled_places(
+        case.hood
+    )
+    other = Neighbourhood.from_edges(torch.tensor([[0], [1]]), 5)
+    assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
+
+
 def a_case(rate: float, *, heads: int = 2) -> MessageCase:
     torch.manual_seed(1)
     edge_index = torch.tensor([[0, 1, 2, 2, 2, 4, 0], [1, 1, 0, 0, 3, 3, 3]])
@@ -180,6 +210,12 @@ def test_opcheck_of_edges_and_sums() -> None:
     way_back = (rows.columns.row, rows.columns.entry, rows.columns.ccol)
     args = (weight.requires_grad_(), values, rows.col.clone(), rows.crow.clone(), *way_back)
     results.append(torch.library.opcheck(ops.sum_runs, args))
+    rows, on_edges = sparse(torch.rand(5, 4).double()), torch.rand(7).double().requires_grad_()
+    values = rows.values.clone().requires_grad_()
+    args = (values, on_edges, rows.crow.clone(), rows.col.clone(), hood.source, hood.ptr)
+    results.append(
+        torch.library.opcheck(ops.pool_rows, (*args, *rows.pooled_places(hood), rows.width))
+    )
     assert all(set(result.values()) == {"SUCCESS"} for result in results)
 
 

@@ -37,11 +37,10 @@ from nodewise.ops.dispatch import (
     gather_targets,
     messages,
     modulate_edges,
+    pool_rows,
     project,
-    sum_neighbours,
 )
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import Features, SparseRows
 
 
@@ -159,7 +158,7 @@ class LocalizedConv(BaseConv):
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         around = self._surroundings(x, x_target, block)
-        if self._sums_first(x):
+        if self._sums_first():
             out, bias, made = self._node_level(around, sums_first=True)
             out = self._finish(out, bias)
             return (out, Modulations(made)) if return_modulations else out
@@ -174,17 +173,12 @@ class LocalizedConv(BaseConv):
         out = self._finish(self._aggregate(z, around), bias)
         return (out, Modulations(made)) if return_modulations else out
 
-    def _sums_first(self, x: Features) -> bool:
-        """Whether sum_u w_uv W_v h_u is to be formed as W_v sum_u w_uv h_u, or W h_u summed.
-
-        Sparse rows are summed first only under the global W: their sums are hardly sparser than
-        all of C_v, and forming them costs what it saves.
-        """
+    def _sums_first(self) -> bool:
+        """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
         if self.node_modulator is None:
             pays = not (self.training and self.weight_dropout > 0)
         else:
-            is_fixed = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
-            pays = is_fixed and isinstance(x, Tensor)
+            pays = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
         linear = self._may_sum_first and self.message_bias is None
         return linear and self.edge_modulator is None and pays
 
@@ -208,7 +202,9 @@ class LocalizedConv(BaseConv):
             expands = (node.to_scale.expand, node.to_shift.expand)
             scale, shift = zip(codes, expands, strict=True)
             drop = DropConnect.draw(self.weight_dropout, self.training)
-            rows, hood = _summed(x, block) if sums_first else (x, block.hood)
+            rows, hood = x, block.hood
+            if sums_first:
+                rows, hood = pool_rows(x, block.coefficient, hood), hood.of_themselves()
             z, *squares = messages(rows, self.weight, scale, shift, hood, drop)
             made.append(node.modulation(*codes, *squares))
         if bias is None:
@@ -281,12 +277,6 @@ class LocalizedConv(BaseConv):
             f"aggregator={self.aggregator}, heads={self.heads}, "
             f"localized={'+'.join(levels) or 'nowhere'})"
         )
-
-
-def _summed(x: Features, block: Block) -> tuple[Features, Neighbourhood]:
-    """Every C_v as one row, the weighted sum of its members' rows, and those rows' own edges."""
-    rows = sum_neighbours(_dense(x), block.coefficient, block.hood)
-    return rows, block.hood.of_themselves()
 
 
 def _dense(x: Features) -> Tensor:

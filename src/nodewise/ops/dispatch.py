@@ -128,6 +128,18 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
     return _sum_runs(x, weight, hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
 
 
+def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Features:
+    """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse."""
+    if not isinstance(x, SparseRows):
+        return sum_neighbours(x, weight, hood)
+    if kernel_for(x) != "fused":
+        return reference.sum_neighbours(x.dense(), weight, hood)
+    places = x.pooled_places(hood)
+    edges = (hood.source, hood.ptr)
+    values = registered.pool_rows(x.values, weight, x.crow, x.col, *edges, *places, x.width)
+    return SparseRows(*places, values, x.width)
+
+
 def gather_sources(x: Tensor, hood: Neighbourhood) -> Tensor:
     """x_j: each edge's source row, shape (E, ...), with a gradient summed in order."""
     if kernel_for(x) != "fused":

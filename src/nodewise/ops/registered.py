@@ -32,6 +32,12 @@ def _edge_kernels() -> Any:
     return edge_pack
 
 
+def _pool_kernels() -> Any:
+    from nodewise.ops.fused import pool_pack
+
+    return pool_pack
+
+
 def _messages(
     crow: Tensor | None,
     col: Tensor | None,
@@ -252,6 +258,68 @@ def _grad_sum(ops: Any, ctx: Any, grad: Any) -> Any:
     return grad_x, grad_weight, None, None, None, None, None
 
 
+def _pool_rows(
+    values: Tensor,
+    weight: Tensor | None,
+    crow: Tensor,
+    col: Tensor,
+    source: Tensor,
+    ptr: Tensor,
+    out_crow: Tensor,
+    out_col: Tensor,
+    width: int,
+) -> Tensor:
+    """The entries of sum_u w_uv h_u for sparse rows h_u, in the places (out_crow, out_col)."""
+    places = ((crow, col), (source, ptr), (out_crow, out_col))
+    return _pool_kernels().forward(values, weight, *places, width)  # type: ignore[no-any-return]
+
+
+def _fake_pool_rows(values: Tensor, *rest: Any) -> Any:
+    return values.new_empty(rest[6].numel())
+
+
+def _pool_rows_backward(
+    values: Tensor,
+    weight: Tensor | None,
+    crow: Tensor,
+    col: Tensor,
+    source: Tensor,
+    ptr: Tensor,
+    out_crow: Tensor,
+    out_col: Tensor,
+    width: int,
+    grad: Tensor,
+    for_values: bool,
+    for_weight: bool,
+) -> tuple[Tensor, Tensor]:
+    """Gradients of the entries and of the weights; empty where not asked for."""
+    places = ((crow, col), (source, ptr), (out_crow, out_col))
+    asked = {"for_values": for_values, "for_weight": for_weight}
+    of_values, of_weight = _pool_kernels().backward(values, weight, *places, width, grad, **asked)
+    return of_values, of_weight
+
+
+def _fake_pool_rows_backward(values: Tensor, *rest: Any) -> Any:
+    for_values, for_weight = rest[-2:]
+    source = rest[3]
+    return (
+        torch.empty_like(values) if for_values else values.new_empty(0),
+        values.new_empty(source.numel() if for_weight else 0),
+    )
+
+
+def _save_pool(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(*inputs[:-1])
+    ctx.width = inputs[-1]
+
+
+def _grad_pool(ops: Any, ctx: Any, grad: Any) -> Any:
+    asked = ctx.needs_input_grad[:2]
+    found = ops.pool_rows_backward(*ctx.saved_tensors, ctx.width, grad, *asked)
+    grads = (one if wanted else None for one, wanted in zip(found, asked, strict=True))
+    return *grads, None, None, None, None, None, None, None
+
+
 def _eager_function(
     name: str,
     function: Callable[..., Any],
@@ -308,8 +376,10 @@ _eager = SimpleNamespace()
 _Op("messages_backward", _messages_backward, _fake_messages_backward)
 _Op("modulate_edges_backward", _modulate_edges_backward, _fake_modulate_edges_backward)
 _Op("edge_dots", _edge_dots, _fake_edge_dots)
+_Op("pool_rows_backward", _pool_rows_backward, _fake_pool_rows_backward)
 messages = _Op("messages", _messages, _fake_messages, _save_messages, _grad_messages)
 modulate_edges = _Op(
     "modulate_edges", _modulate_edges, _fake_modulate_edges, _save_edges, _grad_edges
 )
 sum_runs = _Op("sum_runs", _sum_runs, _fake_sum_runs, _save_sum, _grad_sum)
+pool_rows = _Op("pool_rows", _pool_rows, _fake_pool_rows, _save_pool, _grad_pool)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import dropout
 from torch.utils.weak import WeakIdKeyDictionary
 
-from nodewise.ops.neighbourhood import offsets
+from nodewise.ops.neighbourhood import Neighbourhood, offsets
 
 
 class Columns(NamedTuple):
@@ -25,6 +25,21 @@ class Columns(NamedTuple):
     ccol: Tensor
     row: Tensor
     entry: Tensor
+
+
+class Places(NamedTuple):
+    """Where the entries of sparse rows stand: `crow` and `col` of `SparseRows`."""
+
+    crow: Tensor
+    col: Tensor
+
+
+@dataclass
+class _Kept:
+    """What was found out about the places of some rows; shared by all that have the same."""
+
+    columns: Columns | None = None
+    pooled: tuple[Neighbourhood, Places] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,8 +59,7 @@ class SparseRows:
     col: Tensor
     values: Tensor
     width: int
-    # Holds `columns` once they were asked for; shared by all that have the same places.
-    _kept: list[Columns] = field(default_factory=list, repr=False, compare=False)
+    _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
@@ -62,11 +76,18 @@ class SparseRows:
     @property
     def columns(self) -> Columns:
         """The entries column by column, sorted once."""
-        if not self._kept:
+        if self._kept.columns is None:
             column, entry = torch.sort(self.col.long(), stable=True)
             ccol = offsets(column, self.width).to(torch.int32)
-            self._kept.append(Columns(ccol, self._row()[entry].to(torch.int32), entry))
-        return self._kept[0]
+            row = self._row()[entry].to(torch.int32)
+            self._kept.columns = Columns(ccol, row, entry)
+        return self._kept.columns
+
+    def pooled_places(self, hood: Neighbourhood) -> Places:
+        """Where the sums of these rows over each C_v have entries, found once for a graph."""
+        if self._kept.pooled is None or self._kept.pooled[0] is not hood:
+            self._kept.pooled = hood, _united(self, hood)
+        return self._kept.pooled[1]
 
     def _row(self) -> Tensor:
         """The row of each entry."""
@@ -108,6 +129,18 @@ class SparseRows:
         shift = torch.repeat_interleave(self.crow[index] - crow[:-1], lengths)
         entry = torch.arange(shift.numel(), device=self.device) + shift
         return SparseRows(crow, self.col[entry], self.values[entry], self.width)
+
+
+def _united(rows: SparseRows, hood: Neighbourhood) -> Places:
+    """The columns that occur in each C_v: a product of patterns."""
+    from scipy.sparse import csr_matrix
+
+    def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
+        return csr_matrix((torch.ones(index.numel()).numpy(), index.numpy(), ptr.numpy()), shape)
+
+    graph = pattern(hood.ptr, hood.source, (hood.num_targets, hood.num_sources))
+    united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
+    return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
 
 
 Features = Tensor | SparseRows
