@@ -23,7 +23,7 @@ extensions = [
     "recipe_tables",
     "recorded_results",
 ]
-exclude_patterns = ["_build", "**.ipynb"]
+exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 

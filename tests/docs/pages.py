@@ -26,7 +26,7 @@ from nodewise.cli.app import main
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FRACTION = re.compile(r"-?\d+\.\d+")
-CLOSE = 0.25
+CLOSE = 0.3
 
 
 @dataclass(frozen=True)
