@@ -11,9 +11,7 @@ _LITERAL = re.compile(r"(`[^`]*`)")
 def escape_bars(text: str) -> str:
     """The text with every bar outside of backticks escaped."""
     parts = _LITERAL.split(text)
-    return "".join(
-        part if part.startswith("`") else part.replace("|", r"\|") for part in parts
-    )
+    return "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
 
 
 def _process(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.docs.pages import ROOT
 
@@ -22,14 +24,28 @@ def test_the_notebook_is_that_of_its_page() -> None:
     )
 
 
+def run(book: NotebookNode, folder: Path) -> list[NotebookNode]:
+    """All outputs of a notebook's cells."""
+    client = NotebookClient(book, timeout=300, resources={"metadata": {"path": str(folder)}})
+    client.execute()
+    return [output for cell in book.cells for output in cell.get("outputs", [])]
+
+
+def errors(outputs: list[NotebookNode]) -> list[str]:
+    """What went wrong; nbclient itself overlooks a command that ends with an error."""
+    return [output.evalue for output in outputs if output.output_type == "error"]
+
+
 # The kernel's sockets are closed when they are collected; that is their libraries' affair.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
-    book = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    printed = "".join(
-        output.get("text", "") for cell in book.cells for output in cell.get("outputs", [])
-    )
-    assert "exception" not in printed.lower()  # what %run says of a command that fails
-    assert "new nodes are right" in printed
+    outputs = run(nbformat.read(NOTEBOOK, as_version=4), tmp_path)
+    assert errors(outputs) == []
+    assert "new nodes are right" in "".join(output.get("text", "") for output in outputs)
     assert (tmp_path / "runs" / "mine" / "report.html").exists()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_command_that_fails_in_a_notebook_is_seen(tmp_path: Path) -> None:
+    book = new_notebook(cells=[new_code_cell("%run -m nodewise train --no-such-option")])
+    assert errors(run(book, tmp_path)) == ["2"]
