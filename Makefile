@@ -6,7 +6,7 @@ PINNED := constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/$(PINNED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow lint types bench-toy clean
+.PHONY: demo test test-slow lint types docs bench-toy clean
 
 demo: $(VENV)/.run
 	$(BIN)/nodewise demo
@@ -27,6 +27,9 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 # A stamp per set of packages: make installs again only when what is asked for has changed.
 $(VENV)/.run: pyproject.toml $(PINNED) | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .
@@ -40,4 +43,4 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/_build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -139,6 +139,7 @@ def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Pat
     later = ("--nodes", "later_nodes.csv", "--edges", "later_edges.csv")
     told = done("predict", "run", *later, "--out", "after.csv")
     assert "1 words or categories of column 'belt' are not known" in told
+    assert "labels    none; 36 nodes without, to be predicted" in told
     before, after = rows_of(here / "before.csv"), rows_of(here / "after.csv")
     assert after[-1]["id"] == "newcomer" and len(after) == len(before) + 1
     # Who is far from the newcomer keeps every digit: features and model are the same.

@@ -51,6 +51,27 @@ def test_twin_equals_its_base(name: str, graph: tuple[Tensor, int]) -> None:
     assert_reduces_to_base(CONVS[name](), x, edge_index)
 
 
+@pytest.mark.parametrize("bottleneck", [None, 2])
+def test_every_generator_of_a_twin_learns_from_the_second_step_on(bottleneck: int | None) -> None:
+    torch.manual_seed(0)
+    twin = localize(pyg.GCNConv(5, 4), bottleneck=bottleneck)
+    x, edge_index = torch.randn(3, 5), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        twin(x, edge_index).square().sum().backward()
+        optimizer.step()
+    assert all(weight.grad is not None and weight.grad.any() for weight in twin.local_parameters())
+
+
+def test_a_twin_with_a_bottleneck_equals_its_base() -> None:
+    torch.manual_seed(0)
+    conv = pyg.GCNConv(5, 4)
+    x, edge_index = torch.randn(3, 5), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    ours = localize(conv, bottleneck=2)(x, edge_index)
+    torch.testing.assert_close(ours, conv(x, edge_index))
+
+
 BIPARTITE = {
     "SAGEConv": lambda: pyg.SAGEConv((5, 3), 4),
     "GraphConv": lambda: pyg.GraphConv((5, 3), 4),

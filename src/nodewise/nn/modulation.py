@@ -84,6 +84,9 @@ class Modulations(Sequence[Modulation]):
         return [item.shift for item in self]
 
 
+_NARROW = {"zeros": "truncated_he"}
+
+
 class Generator(Module):
     """sigma(M c) without its sigma: one dense layer, or two with a narrow one in between.
 
@@ -91,7 +94,8 @@ class Generator(Module):
         width: Size of c_v, and of what is made for it.
         heads: Heads, each with matrices of its own.
         bottleneck: Size of the narrow layer, which has no activation; None for one dense layer.
-        init: Name of the initializer.
+        init: Name of the initializer. With "zeros" nothing is made at first, and the narrow layer,
+            which then has no say, starts otherwise.
     """
 
     def __init__(self, width: int, heads: int, bottleneck: int | None, init: str) -> None:
@@ -105,8 +109,10 @@ class Generator(Module):
 
     def reset_parameters(self) -> None:
         """Start anew."""
-        for parameter in self.parameters():
-            initializer(self.init)(parameter)
+        if self.reduce is not None:
+            # Two matrices of zeros would never leave them: each one's gradient has the other in it.
+            initializer(_NARROW.get(self.init, self.init))(self.reduce)
+        initializer(self.init)(self.expand)
 
 
 class NodeModulator(Module):

@@ -116,7 +116,9 @@ def _reason_against(cells: Any, column: str) -> str | None:
     if _is_mostly_numbers(cells):
         return None
     distinct = names_in(cells).nunique()
-    return f"has {distinct} distinct texts; text would use its words" if distinct > FEW else None
+    if distinct <= FEW:
+        return None
+    return f"has {distinct} distinct texts; name it in `text` (--text) to use its words"
 
 
 def _is_numeric(cells: Any) -> bool:

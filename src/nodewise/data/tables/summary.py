@@ -46,7 +46,8 @@ class Summary:
         yield "edges", f"{self.edges:,}, {'directed' if self.directed else 'undirected'}"
         if self.dropped:
             yield "dropped", _counted(self.dropped)
-        yield "labels", f"{_named(self.labels)}; {self.unlabelled:,} nodes without, to be predicted"
+        labels = {name: count for name, count in self.labels.items() if count}
+        yield "labels", f"{_named(labels)}; {self.unlabelled:,} nodes without, to be predicted"
         yield "features", f"{self.num_features:,}: {'; '.join(self._kinds())}"
         for column, reason in self.left_out.items():
             yield "left out", f"column {column!r} {reason}"
