@@ -118,3 +118,28 @@ def test_bad_input_is_refused(data: Data) -> None:
     broken.x = torch.ones(60, 3)
     with pytest.raises(GraphError, match="trained on 7 features"):
         fitted.predict(broken)
+
+
+def test_a_recipe_can_be_chosen_on_validation_nodes(tmp_path: Path, data: Data) -> None:
+    clf = NodeClassifier(recipe="auto", random_state=0, settings=QUICK).fit(data)
+    assert clf.choice_ is not None
+    best = max(one["val_accuracy"] for one in clf.choice_["candidates"])
+    assert clf.result_["val_accuracy"] == best
+    assert clf.result_["model"] == clf.choice_["model"]
+    assert "localization" in clf.choice_["sentence"]
+    clf.save(tmp_path / "clf")
+    loaded = NodeClassifier.load(tmp_path / "clf")
+    assert (loaded.predict_proba(data) == clf.predict_proba(data)).all()
+    again = clone(loaded).fit(data)
+    assert (again.predict_proba(data) == clf.predict_proba(data)).all()
+
+
+def test_a_given_model_is_kept_and_one_of_ones_own_is_refused(data: Data) -> None:
+    clf = NodeClassifier("LGIN", recipe="auto", random_state=0, settings=QUICK).fit(data)
+    assert clf.result_["model"] == "LGIN"
+    with pytest.raises(RecipeError, match="models of the zoo"):
+        NodeClassifier(Sage, recipe="auto").fit(data)
+
+
+def test_without_a_model_it_is_lgcn(data: Data) -> None:
+    assert NodeClassifier(random_state=0, settings=QUICK).fit(data).result_["model"] == "LGCN"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from nodewise.data.tables.read_graph import from_pandas as from_pandas
     from nodewise.data.tables.read_graph import read_graph as read_graph
     from nodewise.data.tables.sensible_split import sensible_split as sensible_split
+    from nodewise.data.tables.write_graph import write_graph as write_graph
     from nodewise.data.toy import toy_graph as toy_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
     from nodewise.models.classifier import LGAT as LGAT
@@ -52,6 +53,7 @@ _HOME = {
     "sensible_split": "nodewise.data.tables.sensible_split",
     "toy_graph": "nodewise.data.toy",
     "use_kernel": "nodewise.ops.dispatch",
+    "write_graph": "nodewise.data.tables.write_graph",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "sensible_split",
     "toy_graph",
     "use_kernel",
+    "write_graph",
 ]
 
 

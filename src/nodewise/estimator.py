@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,9 +16,12 @@ from torch import Tensor
 
 from nodewise.data.checks import check_data, check_graph, check_split
 from nodewise.data.splits import Split, hold_out
-from nodewise.errors import SplitError
+from nodewise.errors import RecipeError, SplitError
+from nodewise.experiments.candidates import Contest, is_auto
+from nodewise.experiments.choice import Question, choose
+from nodewise.training.fingerprints import graph_sha256
 from nodewise.training.loop import Epoch
-from nodewise.training.recipe import load_recipe
+from nodewise.training.recipe import Recipe, load_recipe
 from nodewise.training.run import Factory, Task, Watch, train
 from nodewise.training.run_folder import RunFolder, open_run
 from nodewise.training.saved import SavedModel, load_run
@@ -31,8 +35,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
 
     Args:
         model: A name of the zoo, or a function that makes a model of your own from the numbers of
-            features and classes; its `forward` takes (x, edge_index).
-        recipe: "paper", "official", "nodewise", or the path of a TOML file.
+            features and classes; its `forward` takes (x, edge_index). None takes LGCN, or with the
+            recipe "auto" the model that validation prefers.
+        recipe: "paper", "official", "nodewise", the path of a TOML file, or "auto" to choose among
+            a few on the validation nodes.
         random_state: The seed; None draws one.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
         verbose: Whether to print a line every hundred epochs.
@@ -42,11 +48,13 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         history_: A dictionary for every epoch.
         result_: The run's record.
         model_: The trained model.
+        choice_: How the recipe "auto" chose, as `choice.json` has it: the candidates with their
+            validation figures, and a `sentence` on whether localization helped. None for others.
     """
 
     def __init__(
         self,
-        model: str | Factory = "LGCN",
+        model: str | Factory | None = None,
         recipe: str | Path = "nodewise",
         random_state: int | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -80,14 +88,37 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         check_data(data)
         split = _split(data, train_index, val_index)
         check_split(*split.masks(data.num_nodes), num_nodes=data.num_nodes, y=data.y)
-        task = self._make_task(data, split)
-        seed = np.random.randint(2**31) if self.random_state is None else self.random_state
-        self.history_: list[Epoch] = []
-        engine, self.result_, _ = train(task, int(seed), watch=Watch(self._note))
-        self.model_, self._config = engine.model.eval(), task.config(int(seed))
-        self.classes_ = _classes(task.class_names)
+        drawn = np.random.randint(2**31) if self.random_state is None else self.random_state
+        learn = self._choose if is_auto(self.recipe) else self._train
+        learn(data, split, int(drawn))
         self.n_features_in_ = int(data.x.size(1))
         return self
+
+    def _train(self, data: Data, split: Split, seed: int) -> None:
+        task = self._make_task(data, split)
+        self.history_: list[Epoch] = []
+        engine, self.result_, _ = train(task, seed, watch=Watch(self._note))
+        self.model_, self._config = engine.model.eval(), task.config(seed)
+        self.classes_ = _classes(task.class_names)
+        self.choice_: dict[str, Any] | None = None
+
+    def _choose(self, data: Data, split: Split, seed: int) -> None:
+        """Choose a recipe in a folder that is gone afterwards, and keep its model."""
+        if not (self.model is None or isinstance(self.model, str)):
+            raise RecipeError(
+                "recipe", "'auto' is for models of the zoo", way_out="name another recipe"
+            )
+        contest, known = Contest.load().of_model(self.model), graph_sha256(data)
+
+        def make(model: str, recipe: Recipe) -> Task:
+            return Task(data, split, {}, model, recipe, known_sha256=known)
+
+        with TemporaryDirectory() as folder:
+            fixed = self.settings or {}
+            question = Question(Path(folder), make, seed, None, fixed, contest)
+            choice = choose(question, self._show)
+            self._take(load_run(choice.chosen.folder))
+        self.choice_ = choice.record
 
     def predict(self, data: Data) -> NDArray[Any]:
         """The class of every node, as in `classes_`."""
@@ -133,15 +164,21 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         saved = load_run(Path(folder), model)
         config = saved.config
         made = cls(model or config["model"], config["recipe"], config["seed"], config["settings"])
-        made.model_, made.result_, made._config = saved.model, saved.result, config
-        made.history_ = RunFolder(saved.folder).history
-        made.classes_ = _classes(saved.class_names)
+        made._take(saved)
+        made.choice_ = None
         return made
 
+    def _take(self, saved: SavedModel) -> None:
+        """Be what a run has become."""
+        self.model_, self.result_, self._config = saved.model, saved.result, saved.config
+        self.history_ = RunFolder(saved.folder).history
+        self.classes_ = _classes(saved.class_names)
+
     def _make_task(self, data: Data, split: Split) -> Task:
-        if isinstance(self.model, str):
-            recipe = load_recipe(self.recipe, self.model, None, self.settings)
-            return Task(data, split, {}, self.model, recipe)
+        if self.model is None or isinstance(self.model, str):
+            name = self.model or "LGCN"
+            recipe = load_recipe(self.recipe, name, None, self.settings)
+            return Task(data, split, {}, name, recipe)
         recipe = load_recipe(self.recipe, None, None, self.settings)
         name = f"{self.model.__module__}.{self.model.__qualname__}"
         return Task(data, split, {}, name, recipe, self.model)
@@ -153,6 +190,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         self.history_.append(line)
         if self.verbose and line["epoch"] % 100 == 0:
             print({name: round(value, 4) for name, value in line.items()})
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        if self.verbose and done % 100 == 0:
+            print(f"{what}, {done} of {total} epochs")
 
     def _check_fitted(self) -> None:
         if "model_" not in vars(self):

@@ -188,6 +188,36 @@ def test_options_reach_the_reader(here: Path) -> None:
     assert "1 numeric from 1 column; 2 text from 1 column" in told
 
 
+def test_empty_cells_are_filled_by_choice_and_that_is_told(here: Path) -> None:
+    nodes = pd.read_csv("nodes.csv", keep_default_na=False)
+    nodes["visits"] = ["" if n % 5 == 0 else n % 7 for n in range(35)]
+    nodes.loc[[3, 4], "belt"] = ""
+    nodes.to_csv("nodes.csv", index=False)
+    assert "choose missing: mean, median or zero" in refused(*TRAIN, "--out", "never")
+    told = done(*TRAIN, "--missing", "median", "--out", "filled")
+    assert "7 empty cells of column 'visits' count as 3" in told
+    assert "2 empty cells of column 'belt' have no category" in told
+
+
+def test_numbers_for_ids_are_ids(here: Path) -> None:
+    nodes, edges = pd.read_csv("nodes.csv"), pd.read_csv("edges.csv")
+    number = {member: 7 * n for n, member in enumerate(nodes["member"])}
+    nodes["member"] = nodes["member"].map(number)
+    nodes.to_csv("nodes.csv", index=False)
+    edges[["a", "b"]] = edges[["a", "b"]].map(number.__getitem__)
+    edges.to_csv("edges.csv", index=False)
+    done(*TRAIN, "--source", "a", "--target", "b", "--out", "numbers")
+    done("predict", "numbers", "--out", "labels.csv")
+    assert [row["id"] for row in rows_of(here / "labels.csv")][:3] == ["0", "7", "14"]
+
+
+def test_the_page_of_a_run_has_its_parts(trained: Path) -> None:
+    page = (trained / "run" / "report.html").read_text()
+    parts = ("Scores", "Which class is taken for which", "Is its confidence deserved", "Learning")
+    assert all(f"<h2>{part}" in page for part in parts)
+    assert "Most localized" in page and "Least localized" in page
+
+
 def test_a_split_column_is_followed_and_validation_held_out_where_it_has_none(here: Path) -> None:
     nodes = pd.read_csv("nodes.csv", keep_default_na=False)
     parts = ["train", "train", "train", "test"]

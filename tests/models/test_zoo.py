@@ -9,7 +9,7 @@ from torch_geometric.nn.models import GCN
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.published import printed_parameters
 from nodewise.models.classifier import Classifier
-from nodewise.models.zoo import ZOO, Row, build_model, paper_count
+from nodewise.models.zoo import ZOO, Row, build_model, counterpart, paper_count
 from nodewise.testing import assert_parameter_count
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
@@ -79,3 +79,19 @@ def test_the_baselines_are_pygs_own_models() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="'LGCN'"):
         build_model("lgcnn", 5, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("LGCN", "LGCN:global"),
+        ("LGAT:global", "LGAT"),
+        ("LGIN:node", "LGIN:global"),
+        ("GCN", None),
+        ("DeepWalk", None),
+    ],
+)
+def test_a_counterpart_has_localization_switched_the_other_way(
+    name: str, other: str | None
+) -> None:
+    assert counterpart(name) == other

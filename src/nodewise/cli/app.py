@@ -11,6 +11,7 @@ import typer
 from nodewise._version import __version__
 from nodewise.cli import (
     bench,
+    convert,
     datasets,
     demo,
     evaluate,
@@ -40,6 +41,7 @@ app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
 app.command()(report.report)
 app.command()(search.search)
+app.command()(convert.convert)
 app.add_typer(bench.app, name="bench")
 
 

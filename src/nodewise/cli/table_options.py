@@ -54,6 +54,9 @@ class TableOptions:
     missing: Annotated[
         str, _option("--missing", "Empty cells of features: error, mean, median or zero.")
     ] = "error"
+    scale: Annotated[
+        bool, _option("--scale/--no-scale", "Give numbers mean 0 and deviation 1; or keep them.")
+    ] = True
     split_column: Annotated[
         str | None, _option("--split-column", "Column that says train, val or test.")
     ] = None

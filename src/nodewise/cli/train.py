@@ -18,11 +18,11 @@ from nodewise.cli.options import (
     Threads,
     check_device,
     set_threads,
-    set_threads_for,
 )
 from nodewise.cli.progress import epoch_progress
 from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.tables import percent, print_table
+from nodewise.cli.wanted import Wanted
 from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
@@ -32,9 +32,23 @@ DatasetName = Annotated[
     str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
 ]
 Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
+AnyModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model", "-m", help="LGCN, LGAT, LGIN, GCN, ... (default: LGCN; with auto, any)."
+    ),
+]
 RecipeName = Annotated[
     str,
     typer.Option("--recipe", "-r", help="paper, official, nodewise, or the path of a TOML file."),
+]
+AnyRecipe = Annotated[
+    str,
+    typer.Option(
+        "--recipe",
+        "-r",
+        help="paper, official, nodewise, the path of a TOML file, or auto to choose one.",
+    ),
 ]
 Runs = Annotated[
     int | None,
@@ -63,8 +77,8 @@ Track = Annotated[
 def train(
     tables: TableOptions,
     dataset: DatasetName = None,
-    model: Model = "LGCN",
-    recipe: RecipeName = "nodewise",
+    model: AnyModel = None,
+    recipe: AnyRecipe = "nodewise",
     runs: Runs = None,
     seed: Seed = 0,
     settings: Set = None,
@@ -86,25 +100,34 @@ def train(
     The graph is a data set, or your own: a table of edges, and one of nodes with a column of
     labels, which is empty where the class is to be predicted. What was read is told first.
 
+    `--recipe auto` tries a few models, widths, dropouts and penalties and keeps the best on
+    validation nodes: all are trained a little, the best two to their end. It also trains the chosen
+    model with localization switched the other way, and says whether localization helped. With
+    `--model`, only settings of that model are tried; `--set` fixes a key for all of them. With
+    `--runs` it chooses once, with the first seed. `choice.json` and `report.html` tell the whole.
+
     **Examples**
 
     - `nodewise train toy`
     - `nodewise train cora --model LGCN --recipe official --runs 10`
     - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --out runs/mine`
+    - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --recipe auto`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
     """
     set_threads(threads)
     check_device(device)
     from nodewise.training.run import train_in
-    from nodewise.training.runs import summarize, train_seeds
+    from nodewise.training.runs import seed_folder, summarize, train_seeds
     from nodewise.training.tracking import make_tracker
 
     graph = ChosenGraph.of(dataset, tables, split, split_seed)
-    task = _task(graph, model, recipe, settings or [], root, device, quiet)
-    if threads is None:
-        set_threads_for(task.data.edge_index.size(1))
-    folder = out or Path("runs") / f"{graph.name}-{model.replace(':', '_')}-{task.recipe.name}"
+    wanted = Wanted(graph, model, recipe, tuple(settings or ()), seed)
+    wanted.recipes()
+    folder = out or Path("runs") / wanted.name
+    make = wanted.load(root, device, quiet, threads is not None)
     make_tracker(track, folder, seed).close()  # fails now rather than after an hour
+    first = folder if runs is None else seed_folder(folder, seed)
+    task, choice = wanted.task(make, folder, first, quiet)
     with _watching(task, quiet, folder, track) as watch:
         if runs is None:
             records = [train_in(folder, task, seed, watch(seed))]
@@ -119,32 +142,13 @@ def train(
         )
         raise typer.Exit(INTERRUPTED)
     report = _write_report(folder, records, several=runs is not None)
-    summary = {**summarize(records), "out": str(folder), "report": str(report)}
+    chosen = {} if choice is None else {"choice": choice}
+    summary = {**summarize(records), **chosen, "out": str(folder), "report": str(report)}
     _print(summary, folder, quiet)
     if json:
         from json import dumps
 
         typer.echo(dumps(summary))
-
-
-def _task(
-    graph: ChosenGraph,
-    model: str,
-    recipe: str,
-    settings: list[str],
-    root: Path | None,
-    device: str,
-    quiet: bool,
-) -> Task:
-    from nodewise.training.recipe import load_recipe, parse_settings
-    from nodewise.training.task import make_task
-
-    # The recipe first: a wrong flag should not wait for a graph to load.
-    chosen = load_recipe(recipe, model, graph.dataset, parse_settings(settings))
-    loaded, source = graph.load(root)
-    if loaded.told and not quiet:
-        typer.echo(loaded.told)
-    return make_task(loaded, source, model, chosen, device)
 
 
 @contextmanager

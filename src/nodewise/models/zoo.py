@@ -7,7 +7,7 @@ global model; `LGCN:node` and `LGCN:edge` keep one level.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from torch.nn import Module
@@ -103,6 +103,11 @@ class Row:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_localized(self) -> bool:
+        """Whether any level is switched on."""
+        return self.node_level or self.edge_level
+
     def build(self, sizes: Sizes, arch: Architecture) -> Classifier:
         """The model."""
         convs = self.convs(
@@ -139,6 +144,11 @@ class GraphRow:
     make: Callable[[int, int, int], DeepWalk | EitherPlanetoid]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_localized(self) -> bool:
+        """It has no levels to switch on."""
+        return False
 
     def build(self, sizes: Sizes, arch: Architecture) -> Module:
         """The model."""
@@ -195,6 +205,24 @@ def find_row(name: str) -> Row | GraphRow:
     if name not in ZOO:
         raise UnknownNameError("model", name, ZOO)
     return ZOO[name]
+
+
+def counterpart(name: str) -> str | None:
+    """The same model with localization switched off, or on at both levels where it is off.
+
+    Everything else is the same, so that a difference between the two is that of localization.
+
+    Returns:
+        Its name; None where the zoo has no such model.
+
+    Raises:
+        UnknownNameError: There is no model of that name.
+    """
+    row = find_row(name)
+    if isinstance(row, GraphRow):
+        return None
+    other = replace(row, node_level=not row.is_localized, edge_level=not row.is_localized)
+    return next((found for found, candidate in ZOO.items() if candidate == other), None)
 
 
 def build_model(

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from nodewise._version import __version__
+from nodewise.report.choice import add_choice
 from nodewise.report.diagnostic_plots import (
     confusion_matrix,
     localization_histogram,
@@ -63,6 +64,7 @@ def write_report(path: Path, folders: Sequence[Path]) -> None:
     config = runs[0].config
     page = Page(f"{config['model']} on {_graph_name(config['graph'])}")
     _scores(page, runs)
+    add_choice(page, path.parent)
     told = [run.diagnostics for run in runs if run.diagnostics is not None]
     if told:
         _confusion(page, told)

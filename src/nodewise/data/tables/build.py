@@ -128,6 +128,10 @@ def _with_features(nodes: Table, roles: Roles, edges: Edges, labels: Labels, wis
         fitted = Preprocessing(encoders, labels.class_names, roles, wish.directed)
     features = fitted.encode(with_degrees)
     notes = [
+        f"{count:,} empty cells of column {column!r} {taken_for}"
+        for column, (count, taken_for) in features.empty.items()
+    ]
+    notes += [
         f"{count:,} words or categories of column {column!r} are not known, and left out"
         for column, count in features.unknown.items()
     ]

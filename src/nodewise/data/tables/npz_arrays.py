@@ -109,6 +109,51 @@ class NpzArrays:
         found = self.arrays.get(name)
         return tuple(map(str, found)) if found is not None and len(found) == count else None
 
+    def ids(self, count: int) -> tuple[Any, ...]:
+        """The nodes' own names, texts or integers, else their numbers.
+
+        Raises:
+            TableError: There are more or fewer than nodes, or one twice.
+        """
+        found = self.arrays.get("node_ids")
+        if found is None:
+            return tuple(range(count))
+        if (
+            found.shape != (count,)
+            or found.dtype.kind not in "iuU"
+            or len(np.unique(found)) < count
+        ):
+            raise self.error(
+                f"node_ids are not {count} different names",
+                value=f"{found.dtype} of shape {found.shape}",
+                way_out="give every node an id of its own, a text or a whole number",
+            )
+        return tuple(found.tolist())
+
+    def weights(self, name: str, count: int) -> NDArray[np.float64]:
+        """The weights of the edges, shape (edges,).
+
+        Raises:
+            TableError: There is no such array, or it does not have a number for every edge.
+        """
+        found = self.arrays.get(name)
+        if found is None:
+            raise self._lacks("weights", (name,))
+        fits = found.shape == (count,) and found.dtype.kind in "buif"
+        if not fits or not bool(((found >= 0) & np.isfinite(found)).all()):
+            raise self.error(
+                f"{name} does not have a number, 0 or more, for each of {count} edges",
+                value=f"{found.dtype} of shape {found.shape}",
+                way_out="give every edge a weight, in the order of the edges",
+            )
+        return found.astype(np.float64)
+
+    @property
+    def directed(self) -> bool:
+        """Whether the file says that edges have a direction."""
+        found = self.arrays.get("directed")
+        return found is not None and bool(found.any())
+
     def first(self, names: Sequence[str]) -> NDArray[Any] | None:
         """The array of the first name there is."""
         return next((self.arrays[name] for name in names if name in self.arrays), None)

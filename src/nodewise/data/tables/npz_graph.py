@@ -15,7 +15,7 @@ from nodewise.data.tables.graph_table import GraphTable, Parts, assemble
 from nodewise.data.tables.labels import Labels, no_labels
 from nodewise.data.tables.npz_arrays import NpzArrays
 from nodewise.data.tables.preprocessing import Preprocessing
-from nodewise.data.tables.wish import Wish
+from nodewise.data.tables.wish import Roles, Wish
 from nodewise.errors import GraphError
 
 
@@ -25,7 +25,9 @@ def read_npz(path: Path, wish: Wish) -> GraphTable:
     Features are `attr_data` and its kin of a CSR matrix, or one of the arrays `attr_matrix`,
     `node_features`, `x`, `features`; edges are `adj_data` and its kin, or `edges` (edges, 2), or
     `edge_index` (2, edges); labels `labels`, `node_labels` or `y`; masks `train_mask` or
-    `train_masks`, of which the first is taken, and so on; `class_names` and `attr_names` are names.
+    `train_masks`, of which the first is taken, and so on; `class_names`, `attr_names` and
+    `node_ids` are names; `directed` is true where edges have a direction. Weights are used where
+    `weight` names the array that has them.
 
     Raises:
         TableError: The file is damaged, or has no such arrays.
@@ -34,8 +36,11 @@ def read_npz(path: Path, wish: Wish) -> GraphTable:
     x = file.features()
     labels = _labels(file, x.shape[0], wish.preprocessing)
     fitted = _preprocessing(file, x.shape[1], labels, wish)
-    edges = connect(file.ends(x.shape[0]), x.shape[0], directed=fitted.directed)
-    ids = tuple(range(x.shape[0]))
+    ends = file.ends(x.shape[0])
+    name = wish.roles.weight or fitted.roles.weight
+    weight = None if name is None else file.weights(name, ends.shape[1])
+    edges = connect(ends, x.shape[0], directed=fitted.directed, weight=weight)
+    ids = file.ids(x.shape[0])
     parts = Parts(ids, x, edges, labels, fitted, split=_split(file, labels.y))
     try:
         return assemble(parts, wish.sparse)
@@ -81,7 +86,8 @@ def _preprocessing(file: NpzArrays, width: int, labels: Labels, wish: Wish) -> P
     names = file.names("attr_names", width) or tuple(f"feature_{i}" for i in range(width))
     if wish.preprocessing is None:
         encoders = (MatrixColumns(features=names),)
-        return Preprocessing(encoders, labels.class_names, directed=wish.directed)
+        directed, roles = wish.directed or file.directed, Roles(weight=wish.roles.weight)
+        return Preprocessing(encoders, labels.class_names, roles, directed)
     expected = len(wish.preprocessing.feature_names)
     if width != expected:
         raise file.error(

@@ -31,10 +31,12 @@ class Features:
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: Words or categories that were not known, and left out, by column.
+        empty: Cells that were empty and what became of them, by column.
     """
 
     matrix: Any
     unknown: Mapping[str, int] = field(default_factory=dict)
+    empty: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,10 @@ class Preprocessing:
             _check_columns(table, encoder)
         blocks = [encoder.encode(table) for encoder in self.encoders]
         names = [encoder.column for encoder in self.encoders]
-        unknown = {n: block.unknown for n, block in zip(names, blocks, strict=True)}
-        matrices = [block.matrix for block in blocks]
-        return Features(_beside(matrices), {n: count for n, count in unknown.items() if count})
+        by_name = dict(zip(names, blocks, strict=True))
+        unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
+        empty = {n: (block.empty, block.taken_for) for n, block in by_name.items() if block.empty}
+        return Features(_beside([block.matrix for block in blocks]), unknown, empty)
 
     def to_json(self) -> str:
         """All of it as JSON."""

@@ -9,8 +9,8 @@ from nodewise.data.tables.wish import Roles
 from nodewise.errors import TableError
 
 ID = ("id", "node_id", "nodeid", "node")
-_LABEL = ("label", "labels", "class", "y")
-_SPLIT = ("split",)
+LABEL = ("label", "labels", "class", "y")
+SPLIT = ("split",)
 SOURCE = ("source", "src", "source_id", "from", "u", "head")
 TARGET = ("target", "dst", "target_id", "to", "v", "tail")
 
@@ -31,8 +31,8 @@ def node_roles(nodes: Source, asked: Roles, stored: Roles | None = None) -> Role
     """
     known = stored or Roles()
     node_id = _find(nodes, "id", asked.id, known.id, ID) or nodes.columns[0]
-    label = _find(nodes, "label", asked.label, known.label, _LABEL if stored is None else ())
-    split = _find(nodes, "split", asked.split, known.split, _SPLIT)
+    label = _find(nodes, "label", asked.label, known.label, LABEL if stored is None else ())
+    split = _find(nodes, "split", asked.split, known.split, SPLIT)
     found = Roles(id=node_id, label=label, split=split)
     _check_apart(nodes, found)
     return found

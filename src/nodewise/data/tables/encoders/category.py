@@ -55,8 +55,10 @@ class CategoryColumn(Encoder):
         rows = np.flatnonzero(found >= 0)
         shape = (len(found), len(self.categories))
         ones = np.ones(len(rows), np.float32)
-        unknown = int(((found < 0) & np.asarray(names != "")).sum())
-        return Block(csr_matrix((ones, (rows, found[rows])), shape), unknown)
+        empty = np.asarray(names == "")
+        unknown = int(((found < 0) & ~empty).sum())
+        matrix = csr_matrix((ones, (rows, found[rows])), shape)
+        return Block(matrix, unknown, int(empty.sum()), "have no category")
 
     def _names_in(self, table: Table) -> Any:
         names = names_in(table.frame[self.column])

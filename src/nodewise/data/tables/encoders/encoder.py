@@ -15,10 +15,14 @@ class Block:
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: How many words or categories the encoder did not know, and left out.
+        empty: How many cells were empty.
+        taken_for: What became of those, as a clause.
     """
 
     matrix: Any
     unknown: int = 0
+    empty: int = 0
+    taken_for: str = ""
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,11 @@ class NumericColumn(Encoder):
         Raises:
             TableError: A cell is not a number, or too large, or empty though that is an error.
         """
-        numbers = self.filled(table, numbers_in(table, self.column, _WAY_OUT))
-        return Block((((numbers - self.mean) / self.scale).astype(np.float32))[:, None])
+        given = numbers_in(table, self.column, _WAY_OUT)
+        scaled = (self.filled(table, given) - self.mean) / self.scale
+        filling = "" if self.fill is None else f"count as {self.fill:.6g}"
+        empty = int(np.isnan(given).sum())
+        return Block(scaled.astype(np.float32)[:, None], empty=empty, taken_for=filling)
 
     def filled(self, table: Table, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers with empty cells filled.

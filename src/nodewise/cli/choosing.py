@@ -1,0 +1,75 @@
+"""`nodewise train --recipe auto`: the recipe is chosen first, with a line that tells how far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nodewise.cli.progress import make_progress
+from nodewise.cli.tables import percent, print_table
+from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
+
+if TYPE_CHECKING:
+    from nodewise.experiments.choice import Choice, Question
+
+
+def choose_run(question: Question, target: Path, quiet: bool) -> Choice:
+    """Choose a recipe, copy its run to where it belongs, and tell what was chosen.
+
+    Args:
+        question: What is to be chosen.
+        target: The folder of the chosen run.
+        quiet: Whether to show and tell nothing.
+
+    Raises:
+        RunError: A folder holds another run.
+    """
+    from nodewise.training.copied_run import check_room, copy_run
+
+    trial = question.trials()[0]
+    check_room(target, trial.task().config(trial.seed))
+    choice = _choose(question, quiet)
+    copy_run(choice.chosen.folder, target)
+    if not quiet:
+        _tell(choice.record)
+    return choice
+
+
+def _choose(question: Question, quiet: bool) -> Choice:
+    from nodewise.experiments.choice import choose
+
+    with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
+        bar = progress.add_task("choosing", of="epochs")
+
+        def show(what: str, done: int, total: int) -> None:
+            progress.update(bar, description=what, completed=done, total=total)
+
+        try:
+            return choose(question, show, stop)
+        except KeyboardInterrupt:
+            folder = question.folder
+            typer.echo(
+                f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
+                "to go on",
+                err=True,
+            )
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def _tell(record: Mapping[str, Any]) -> None:
+    rows = [_row(about) for about in (*record["candidates"], record["beside"]) if about]
+    columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
+    print_table(columns, rows)
+    typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")
+    if record["sentence"]:
+        typer.echo(record["sentence"])
+
+
+def _row(about: Mapping[str, Any]) -> list[str]:
+    seen = {name: value for name, value in about.items() if value is not None}
+    figures = (percent(seen, name) for name in ("first_round_val_accuracy", "val_accuracy"))
+    cost = (str(about["epochs"]), f"{about['seconds']:.1f}")
+    return [about["name"], about["model"], *figures, *cost, about["outcome"]]

@@ -1,0 +1,133 @@
+"""`nodewise convert`: a graph from one form into another."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nodewise.cli.chosen_graph import ChosenGraph
+from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.table_options import TableOptions, with_table_options
+
+if TYPE_CHECKING:
+    from nodewise.data.tables.graph_table import GraphTable
+
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[DATASET] OUT",
+        help="A data set, unless tables are given; then OUT: x.npz, x.node, or a folder.",
+    ),
+]
+Format = Annotated[
+    str, typer.Option("--format", help="Tables in a folder: csv, tsv, csv.gz, tsv.gz, parquet.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
+SplitName = Annotated[
+    str | None,
+    typer.Option("--split", help="Of a data set: public, random, or a stored split's number."),
+]
+SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of the drawn splits.")]
+
+
+@with_table_options
+def convert(
+    tables: TableOptions,
+    names: Names,
+    table_format: Format = "csv",
+    force: Force = False,
+    split: SplitName = None,
+    split_seed: SplitSeed = 0,
+    root: Root = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a graph in another form: tables, an npz file, or the files of the released program.
+
+    OUT says which: a name that ends with `.npz` is one file with everything in it; `.node` gets a
+    `.edge` beside it, as the released LGNN program reads them; any other name is a folder, which
+    gets a table of nodes and one of edges. The graph is a data set with its split, or your own, in
+    any form that `nodewise train` reads. Its features are written as the model would see them:
+    categories and words as columns, numbers scaled unless `--no-scale` is given. How to read the
+    files back is told at the end.
+
+    **Examples**
+
+    - `nodewise convert cora out/`
+    - `nodewise convert cora out/ --format parquet --split random`
+    - `nodewise convert --nodes nodes.csv --edges edges.csv --label topic out.npz`
+    - `nodewise convert --nodes graph.node out/ --force`
+    - `nodewise convert --nodes graph.npz released/graph.node`
+    """
+    from nodewise.data.tables.write_graph import files_for, write_graph
+
+    dataset, out = _dataset_and_out(names)
+    files_for(out, table_format, force)  # refuses now rather than after reading
+    chosen = ChosenGraph.of(dataset, tables, split, split_seed)
+    graph = _read(chosen, root)
+    if chosen.own is not None and not quiet:
+        typer.echo(str(graph.summary))
+    written = write_graph(graph, out, table_format=table_format, force=force)
+    if not quiet:
+        for note in written.notes:
+            typer.echo(f"note: {note}")
+        typer.echo(f"written: {', '.join(map(str, written.files))}")
+        typer.echo(f"read it with: nodewise train {_flags(written.options)}")
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(_about(graph, written.files, written.options, written.notes)))
+
+
+def _dataset_and_out(names: list[str]) -> tuple[str | None, Path]:
+    from nodewise.errors import InputError
+
+    if len(names) > 2:
+        raise InputError(
+            "arguments",
+            "are too many",
+            value=" ".join(names),
+            way_out="give a data set and where to write it, or only the latter beside --nodes",
+        )
+    return (names[0] if len(names) == 2 else None), Path(names[-1])
+
+
+def _read(chosen: ChosenGraph, root: Path | None) -> GraphTable:
+    """The graph with the split it has; none is drawn for tables that have none."""
+    from nodewise.data.tables.pyg_graph import from_pyg
+
+    if chosen.own is not None:
+        return chosen.own.read()
+    loaded, _ = chosen.load(root)
+    return from_pyg(loaded.data)
+
+
+def _flags(options: Mapping[str, Any]) -> str:
+    """Arguments of `read_graph` as the command line has them."""
+    words = []
+    for name, value in options.items():
+        flag = "split-column" if name == "split" else name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", shlex.quote(str(value))]
+    return " ".join(words)
+
+
+def _about(
+    graph: GraphTable, files: tuple[Path, ...], options: dict[str, Any], notes: tuple[str, ...]
+) -> dict[str, Any]:
+    summary = graph.summary
+    return {
+        "files": [str(path) for path in files],
+        "nodes": summary.nodes,
+        "edges": summary.edges,
+        "features": summary.num_features,
+        "classes": len(summary.labels),
+        "read_with": options,
+        "notes": list(notes),
+    }
