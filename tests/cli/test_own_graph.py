@@ -185,7 +185,7 @@ def test_options_reach_the_reader(here: Path) -> None:
     told = done(*TRAIN, "--features", "visits,belt", "--id", "member", "--directed", "-o", "all")
     assert "features  3: " in told and "78, directed" in told
     told = done(*TRAIN, "--features", "visits", "--text", "belt", "--missing", "zero", "-o", "one")
-    assert "1 numeric from 1 column; 2 text from 1 column" in told
+    assert "1 numeric from 'visits'; 2 text from 'belt'" in told
 
 
 def test_empty_cells_are_filled_by_choice_and_that_is_told(here: Path) -> None:

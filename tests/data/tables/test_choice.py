@@ -47,7 +47,9 @@ def test_the_kind_of_a_column(column: Any, kind: str) -> None:
 
 def test_many_names_are_taken_when_asked_for() -> None:
     graph = graph_of([f"text {i}" for i in range(COUNT)], features=["c"])
-    assert graph.data.num_features == COUNT and graph.summary.features == {"categorical": (1, 60)}
+    assert graph.data.num_features == COUNT and graph.summary.features == {
+        "categorical": (["c"], 60)
+    }
 
 
 def test_a_text_is_not_a_category_too() -> None:

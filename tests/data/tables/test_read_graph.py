@@ -219,13 +219,13 @@ def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> Non
     nodes.to_csv(tmp_path / "nodes.csv")  # with the index, as people do
     edges = pd.DataFrame({"a": range(59), "b": range(1, 60), "since": 1999})
     graph = nw.read_graph(tmp_path / "nodes.csv", edges)
-    assert graph.summary.features == {"numeric": (1, 1)}
+    assert graph.summary.features == {"numeric": (["v"], 1)}
     page = str(graph.summary)
     for said in (
         "60, 0 of them without an edge",
         "59, undirected",
         "x 30, y 30; 0 nodes without",
-        "1: 1 numeric from 1 column",
+        "1: 1 numeric from 'v'",
         "column '(unnamed 1)' has no name",
         "column 'title' has 60 distinct texts",
         "column 'empty' is empty",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +96,11 @@ def _summary(parts: Parts) -> Summary:
     )
 
 
-def features_by_kind(preprocessing: Preprocessing) -> Mapping[str, tuple[int, int]]:
-    """For each kind of encoder the columns it reads and the features it makes."""
-    columns: Counter[str] = Counter()
+def features_by_kind(preprocessing: Preprocessing) -> Mapping[str, tuple[Sequence[str], int]]:
+    """For each kind of encoder the columns it reads and how many features it makes."""
+    columns: dict[str, list[str]] = defaultdict(list)
     features: Counter[str] = Counter()
     for encoder in preprocessing.encoders:
-        columns[encoder.kind] += len(encoder.columns)
+        columns[encoder.kind] += encoder.columns
         features[encoder.kind] += len(encoder.names)
-    return {kind: (columns[kind], features[kind]) for kind in columns}
+    return {kind: (names, features[kind]) for kind, names in columns.items()}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nodewise.data.tables.source import listed
+
+_FEW = 6  # columns that are named and not counted
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Summary:
         dropped: Rows of edges that were dropped, by reason.
         labels: Labelled nodes by class.
         unlabelled: Nodes without a label, which are to be predicted.
-        features: By kind: how many columns, and how many features they made.
+        features: By kind: the columns, and how many features they made.
         left_out: Columns of nodes that are not used, each with the reason.
         split: Nodes to train, validate and test on, if a split was given.
         notes: What else should be known, a sentence each.
@@ -33,7 +35,7 @@ class Summary:
     dropped: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, int] = field(default_factory=dict)
     unlabelled: int = 0
-    features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    features: Mapping[str, tuple[Sequence[str], int]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     split: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
@@ -63,7 +65,9 @@ class Summary:
 
     def _kinds(self) -> Iterable[str]:
         for kind, (columns, features) in self.features.items():
-            yield f"{features:,} {kind} from {columns:,} column{'s' * (columns != 1)}"
+            few = len(columns) <= _FEW
+            names = ", ".join(map(repr, columns)) if few else f"{len(columns):,} columns"
+            yield f"{features:,} {kind} from {names}"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
