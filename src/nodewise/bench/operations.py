@@ -1,10 +1,10 @@
 """How many operations a forward pass takes, counted from sizes: kernels hide theirs from counters.
 
-A multiply-add is two operations. `products` are those of matrix products, as torch's FlopCounterMode
-counts them; `entrywise` is all the rest, one for every number that an addition, a product, an
-activation or an exponential gives. Notation: N targets, E edges with loops, H heads, i and o the
-widths of a layer's input and output, k that of the bottleneck; nnz(x) are the entries of the input
-that are there, N i of a dense one.
+A multiply-add is two operations. `products` are those of matrix products, as torch's own
+FlopCounterMode counts them; `entrywise` is all the rest, one for every number that an addition, a
+product, an activation or an exponential gives. Notation: N targets, E edges with loops, H heads, i
+and o the widths of a layer's input and output, k that of the bottleneck; nnz(x) are the entries of
+the input that are there, N i of a dense one.
 
 | part | products | entrywise |
 |---|---|---|
@@ -142,6 +142,8 @@ def _(conv: LocalizedConv, walk: Walk) -> Operations:
     if conv.bias_modulator is not None:
         pooling, making = 4 * walk.edges * out, 5 * walk.nodes * out
         total += Operations(4 * out * walk.entries, pooling + making)
+    if conv.attention is not None:
+        total += _of_attention(conv, walk)
     on_messages = (conv.message_bias is not None) + (conv.message_act is not None)
     after = int(conv.bias is not None)
     return total + Operations(0, (on_messages * walk.edges + after * walk.nodes) * out)
@@ -179,8 +181,15 @@ def _(aggregator: WeightedSum, conv: LocalizedConv, walk: Walk) -> Operations:
 
 @of_aggregator.register
 def _(aggregator: Gat, conv: LocalizedConv, walk: Walk) -> Operations:
-    heads, out, width = conv.weight.shape
-    rest = Operations(0, 2 * walk.edges * heads * out + 6 * walk.edges * heads)
+    out = conv.heads * conv.out_channels
+    total = Operations(0, 2 * walk.edges * out)
     if aggregator.sees_messages:
-        return rest + Operations(0, 2 * (walk.edges + walk.nodes) * heads * out)
-    return rest + Operations(4 * heads * (out * width + walk.entries))
+        softmax = 6 * walk.edges * conv.heads
+        return total + Operations(0, 2 * (walk.edges + walk.nodes) * out + softmax)
+    return total + _of_attention(conv, walk)
+
+
+def _of_attention(conv: LocalizedConv, walk: Walk) -> Operations:
+    """Coefficients from W h of both ends, for AGGR or for what the penalty pulls edge scales to."""
+    heads, out, width = conv.weight.shape
+    return Operations(4 * heads * (out * width + walk.entries), 6 * walk.edges * heads)
