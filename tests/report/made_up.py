@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def put_run(
     accuracy: float,
     dataset: str = "cora",
     variant: Variant = OFFICIAL,
-    **config: Any,
+    config: Mapping[str, Any] | None = None,
 ) -> Path:
     """A finished run with that accuracy; `config` overrides what its configuration says."""
     job = job_of(results, dataset, model, variant, seed)
@@ -50,7 +50,7 @@ def put_run(
         "seconds": 2.0,
     }
     job.folder.mkdir(parents=True)
-    (job.folder / "config.toml").write_text(tomli_w.dumps({**about, **config}))
+    (job.folder / "config.toml").write_text(tomli_w.dumps({**about, **(config or {})}))
     (job.folder / "result.json").write_text(json.dumps(record))
     return job.folder
 
@@ -67,9 +67,9 @@ def put_runs(
         put_run(results, model, seed, accuracy, dataset, variant)
 
 
-def put_cost(results: Path, dataset: str, model: str, **figures: float) -> Path:
+def put_cost(results: Path, dataset: str, model: str, **figures: float | None) -> Path:
     """A record of costs, all of them 10 unless said otherwise."""
-    names = "mflops mflops_sparse train_ms test_ms train_extra_mb test_extra_mb".split()
+    names = ["mflops", "mflops_sparse", "train_ms", "test_ms", "train_extra_mb", "test_extra_mb"]
     record = {
         "dataset": dataset,
         "model": model,

@@ -42,12 +42,13 @@ def report(
     - `nodewise report results/ --suite matched --suite cost`
     - `nodewise report results/ --json | tail -n 1`
     """
+    from nodewise.experiments.suite import Suite
     from nodewise.report.results_page import write_results
     from nodewise.report.sections import SECTIONS, read_section
 
     asked = list(dict.fromkeys(suites or ["main"]))
     for name in asked:
-        read_section(results, name)  # an unknown one is told before anything is written
+        Suite.load(name)  # an unknown one is told before anything is written
     sections = {name: read_section(results, name) for name in SECTIONS}
     page = write_results(out or results / "report", list(sections.values()))
     for name in asked:

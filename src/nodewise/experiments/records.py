@@ -10,7 +10,7 @@ from typing import Any
 from nodewise.errors import RunError
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
-from nodewise.training.recipe import load_recipe
+from nodewise.training.recipe import Recipe, load_recipe
 from nodewise.training.run import RESULTS_VERSION
 from nodewise.training.run_folder import RESULT, RunFolder, check_config
 from nodewise.training.task import dataset_source
@@ -75,12 +75,16 @@ def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
 def cell_runs(results: Path, dataset: str, model: str, variant: Variant) -> CellRuns:
     """The finished runs of a cell; what is damaged, or another run, is left out and told."""
     folder = cell_folder(results, dataset, model, variant.name)
+    paths = sorted(folder.glob(f"seed-*/{RESULT}"), key=_seed)
+    if not paths:
+        return CellRuns()
+    recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
     kept: list[tuple[Record, Path]] = []
     refused = []
-    for path in sorted(folder.glob(f"seed-*/{RESULT}"), key=_seed):
+    for path in paths:
         try:
             job = job_of(results, dataset, model, variant, _seed(path))
-            record = _checked(path, job)
+            record = _checked(path, job, recipe)
             _check_like(record, kept[0][0] if kept else record, path, variant)
             kept.append((record, path))
         except RunError as error:
@@ -93,14 +97,13 @@ def _seed(path: Path) -> int:
     return int(number) if number.isdecimal() else -1
 
 
-def _checked(path: Path, job: Job) -> Record:
+def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
     """The record of a run, if its configuration is that of the job.
 
     The graph itself is not loaded: what would be known of it only then is taken as it is written.
     """
     run = RunFolder(path.parent)
     config, record = run.config, run.result or {}
-    recipe = load_recipe(job.recipe, job.model, job.dataset, job.settings)
     source = dataset_source(job.dataset, job.split, job.split_seed, job.validation)
     about = {
         key: value

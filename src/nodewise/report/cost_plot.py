@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from nodewise.experiments.suite import Suite
 from nodewise.report.style import COLOURS, MARKS, new_figure
@@ -31,7 +32,9 @@ def cost_ratios(of_measures: Mapping[str, Ratios], suite: Suite) -> Figure:
                     axes.plot(place, ours, MARKS[k], **look)
         axes.axhline(1, color="#888888", linewidth=1)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(range(len(pairs)), [f"{p.model}\n/ {p.beside}" for p in suite.pairs])
         axes.set_xlim(-0.5, len(pairs) - 0.5)
         axes.set_title(title.partition(",")[0], fontsize=10)

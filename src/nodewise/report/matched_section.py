@@ -35,7 +35,8 @@ def pair_section(results: Path, suite: Suite) -> Section:
         "Mean difference in test accuracy, in points, over seeds that both models have, and its "
         "95 % interval by Student's t; clear: zero is outside of it. Below, each model's mean.",
         differences(found, known) if found else None,
-        "Filled marks: our mean differences with 95 % intervals; small dots: single seeds."
+        "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
+        "An interval that leaves the picture is one of two or three pairs."
         + (" Hollow diamonds: localized minus base model as the paper prints them." * bool(known)),
         {row: {name: vars(one) for name, one in of_row.items()} for row, of_row in found.items()},
         runs.refused,

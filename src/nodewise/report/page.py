@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -72,14 +73,14 @@ class Page:
     def contents(self, entries: Sequence[tuple[str, str, str]]) -> None:
         """A list of the headings on this page: anchor, text, and something about each."""
         items = "".join(
-            f"<li><a href='#{escape(anchor, quote=True)}'>{escape(text)}</a>: {escape(about)}</li>"
+            f"<li><a href='#{escape(anchor, quote=True)}'>{escape(text)}</a>: {_prose(about)}</li>"
             for anchor, text, about in entries
         )
         self._parts.append(f"<nav><ul>{items}</ul></nav>")
 
     def paragraph(self, text: str) -> None:
-        """A paragraph of plain text."""
-        self._parts.append(f"<p>{escape(text)}</p>")
+        """A paragraph of plain text; what stands between backticks is code."""
+        self._parts.append(f"<p>{_prose(text)}</p>")
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str | Linked]]) -> None:
         """A table; the first column is to the left, the others to the right."""
@@ -106,13 +107,17 @@ class Page:
             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
             f"<title>{title}</title><style>{_CSS}</style></head><body><h1>{title}</h1>"
             + "\n".join(self._parts)
-            + f"<footer>{escape(footer)}</footer></body></html>\n"
+            + f"<footer>{_prose(footer)}</footer></body></html>\n"
         )
 
     def write(self, path: Path, footer: str = "") -> None:
         """Write the page; the file is whole or not there."""
         with replacing(path) as stream:
             stream.write(self.html(footer).encode())
+
+
+def _prose(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _content(cell: str | Linked) -> str:

@@ -43,7 +43,7 @@ def ablation(
                 _hollow(axes, place + 0.12, printed[dataset][model], k)
         _frame(axes, dataset, any(any(forms.values()) for forms in models.values()))
         axes.set_xticks(range(len(models)), list(models))
-        axes.set_xlim(-0.5, len(models) - 0.5)
+        axes.set_xlim(-0.5, len(models) - 0.4)
     panels[0].set_ylabel("test accuracy, %")
     entries = [_entry(name, k) for k, name in enumerate(names)]
     papers = _entry(f"{names[-1]}, paper", len(names) - 1, hollow=True)
@@ -71,11 +71,23 @@ def differences(
             _hollow(axes, 100 * printed[row], i, 3)
     axes.set_yticks(range(len(of_rows)), list(of_rows))
     axes.set_ylim(len(of_rows) - 0.5, -0.5)
+    axes.set_xlim(*_limits(of_rows, printed))
     axes.set_xlabel("difference in test accuracy, points")
     entries = [_entry(way, k) for k, way in enumerate(ways)]
     papers = [_entry("paper: model minus base model", 3, hollow=True)] if printed else []
     _legend(figure, [*entries, *papers])
     return figure
+
+
+def _limits(
+    of_rows: Mapping[str, Mapping[str, Difference]], printed: Mapping[str, float]
+) -> tuple[float, float]:
+    """What is to be seen: everything but the endless intervals of two or three pairs."""
+    found = [one for of_row in of_rows.values() for one in of_row.values()]
+    ends = [end for one in found if one.pairs > 3 for end in (one.low, one.high)]
+    seen = [0.0, *ends, *printed.values(), *(gap for one in found for gap in one.gaps)]
+    margin = 0.05 * (max(seen) - min(seen)) + 0.001
+    return 100 * (min(seen) - margin), 100 * (max(seen) + margin)
 
 
 def penalty_curves(
