@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import silhouette_score
+from typer.testing import CliRunner
 
+from nodewise.cli.app import app
 from nodewise.errors import RunError
 from nodewise.experiments import tsne
 from nodewise.experiments.runner import Job
@@ -105,3 +107,12 @@ def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
     path.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):
         read_tsne(tmp_path, "cora")
+
+
+def test_the_picture_needs_both_models(tmp_path: Path) -> None:
+    command = ["reproduce", "tsne", "--models", "GCN", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, command)
+    assert "together" in str(result.exception) and not list(tmp_path.iterdir())
+    put_tsne(tmp_path)
+    result = CliRunner().invoke(app, ["reproduce", "tsne", "--out", str(tmp_path)])
+    assert result.exit_code == 0 and "1 done, 0 left" in result.stdout

@@ -12,7 +12,7 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.errors import NodewiseError
+from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def reproduce(
     """Run a table or figure of the paper, or a comparison of ours; what is finished is skipped.
 
     Every row gets three runs before any gets more. Ctrl-C saves; the same command goes on. Look at
-    the results, finished or not, with `nodewise report`. `cost` measures times and memory, one
-    model after the other on one thread (or so many --threads): let the machine do nothing else
-    meanwhile. `tsne` trains GCN and LGCN where their weights are not there.
+    the results, finished or not, with `nodewise report`. `cost` measures times and memory on the
+    CPU, one model after the other on one thread (or so many --threads): let the machine do nothing
+    else meanwhile. `tsne` trains GCN and LGCN where their weights are not there.
 
     **Examples**
 
@@ -97,12 +97,12 @@ def _train(suite: Suite, options: Options) -> dict[str, Any]:
 
 def _measure(suite: Suite, options: Options) -> dict[str, Any]:
     """Cost, one model after the other."""
-    from nodewise.experiments.cost import measure_cost, read_cost
+    from nodewise.experiments.cost import load_average, measure_cost, read_cost
 
     cells = list(suite.cells())
     left = [cell for cell in cells if read_cost(options.out, *cell) is None]
     options.tell(f"{suite.title}: {len(cells) - len(left)} measured, {len(left)} left")
-    load = os.getloadavg()[0]
+    load = load_average() or 0.0
     if left and load > 0.5:
         options.tell(f"the machine is at work (load {load:.1f}): times and ratios will be off")
     for number, cell in enumerate(left, 1):
@@ -117,12 +117,15 @@ def _measure(suite: Suite, options: Options) -> dict[str, Any]:
 
 def _lay_out(suite: Suite, options: Options) -> dict[str, Any]:
     """Points in the plane for every data set that has none."""
+    from nodewise.experiments.suite import Suite
     from nodewise.experiments.tsne import job_with_model, make_tsne, read_tsne
 
+    if suite.models != Suite.load(suite.name).models:
+        raise InputError("--models", "tsne shows its models together", way_out="leave it out")
     left = [name for name in suite.datasets if read_tsne(options.out, name) is None]
     options.tell(f"{suite.title}: {len(suite.datasets) - len(left)} done, {len(left)} left")
     for name in left:
-        jobs = suite.only([], [name]).jobs(options.out, options.root, options.device)
+        jobs = suite.only([], [name], runs=1).jobs(options.out, options.root, options.device)
         models = [job_with_model(job, options.out) for job in jobs]
         untrained = [job for job in models if not job.is_done()]
         _run(untrained, len(models), options.workers or os.cpu_count() or 1, options.quiet)

@@ -88,7 +88,7 @@ def measure_cost(
     from nodewise.bench.memory import extra_peak_mb
 
     job = replace(job_of(results, *cell, seed=0), root=root)
-    busy = os.getloadavg()[0]
+    busy = load_average()
     record = {
         **_identity(*cell),
         **_alone(_operations, job),
@@ -105,6 +105,14 @@ def measure_cost(
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, record)
     return record
+
+
+def load_average() -> float | None:
+    """How many processes wanted to run in the last minute; None where the system does not tell."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
 
 
 def _alone(work: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:

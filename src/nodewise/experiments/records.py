@@ -12,7 +12,7 @@ from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
 from nodewise.training.recipe import Recipe, load_recipe
 from nodewise.training.run import RESULTS_VERSION
-from nodewise.training.run_folder import RESULT, RunFolder, check_config
+from nodewise.training.run_folder import RESULT, RunFolder, first_difference
 from nodewise.training.task import dataset_source
 
 Record = dict[str, Any]
@@ -119,9 +119,13 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
         "settings": recipe.settings,
         "graph": {**about, **source},
     }
-    check_config(run, asked)
+    found = first_difference(config, asked)
     if (record.get("model"), record.get("seed")) != (job.model, job.seed):
-        raise RunError(str(path), "is not of this run", way_out="delete it, and run again")
+        found = f"the record of {record.get('model')}, seed {record.get('seed')}"
+    if found is not None:
+        raise RunError(
+            str(path.parent), f"holds a run with {found}", way_out="move it away, and run it again"
+        )
     return record
 
 

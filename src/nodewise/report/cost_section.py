@@ -74,10 +74,12 @@ def _weather(records: Records) -> str:
     if not records:
         return ""
     threads = sorted({record["threads"] for record in records.values()})
-    busiest = max(record["load_average"] for record in records.values())
+    loads = [record["load_average"] for record in records.values()]
+    known = [load for load in loads if load is not None]
     count = " and ".join(map(str, threads))
     unit = "thread" if threads == [1] else "threads"
-    return f"Measured on {count} {unit}, at a load average of at most {busiest:.1f} before."
+    busy = f"at a load average of at most {max(known):.1f} before" if known else "load unknown"
+    return f"Measured on {count} {unit}, {busy}."
 
 
 def _papers(dataset: str, model: str, measure: Measure) -> float | None:

@@ -22,7 +22,9 @@ th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, footer { color: #555; font-size: .9rem; } footer { margin-top: 3rem; }
 nav ul { padding-left: 1.2rem; } .wide { overflow-x: auto; } td { vertical-align: top; }
-details { color: #555; font-size: .8rem; } details a { margin-right: .4rem; }
+.linked td { white-space: nowrap; }
+details { color: #555; font-size: .8rem; white-space: normal; max-width: 12rem; }
+summary { white-space: nowrap; } details a { margin-right: .4rem; }
 .missing { color: #666; font-style: italic; }
 code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; }
 """
@@ -89,7 +91,9 @@ class Page:
             "<tr>" + "".join(f"<td>{_content(cell)}</td>" for cell in row) + "</tr>" for row in rows
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        self._parts.append(f"<div class='wide'>{table}</div>")
+        linked = any(isinstance(cell, Linked) for row in rows for cell in row)
+        kind = "wide linked" if linked else "wide"
+        self._parts.append(f"<div class='{kind}'>{table}</div>")
 
     def figure(self, svg: str, caption: str) -> None:
         """A plot with what it shows."""
