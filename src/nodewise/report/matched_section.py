@@ -9,9 +9,9 @@ from nodewise.experiments.published import published
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Pair, Suite, Variant
 from nodewise.report.means import mean_table
+from nodewise.report.pair_plot import differences
 from nodewise.report.paired import Difference, paired_difference
 from nodewise.report.section import MISSING, Section, Shown, Table
-from nodewise.report.suite_plots import differences
 
 Found = dict[str, dict[str, Difference]]
 
