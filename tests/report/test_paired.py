@@ -29,3 +29,10 @@ def test_only_seeds_that_both_have_are_paired() -> None:
     assert (found.pairs, found.mean) == (2, pytest.approx(0.1))
     assert found.is_clear
     assert paired_difference(records({0: 0.5}), records({0: 0.4}), "test_accuracy") is None
+
+
+def test_a_difference_reads_in_points_and_says_whether_it_is_clear() -> None:
+    one, other = {0: 0.80, 1: 0.83, 2: 0.82}, {0: 0.79, 1: 0.815, 2: 0.81}
+    found = paired_difference(records(one), records(other), "test_accuracy")
+    assert str(found) == "+1.2 [+0.4, +1.9] clear"
+    assert found is not None and found.gaps == pytest.approx([0.01, 0.015, 0.01])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +12,16 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.errors import NodewiseError
+from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job
+    from nodewise.experiments.suite import Suite
 
 SuiteName = Annotated[
-    str, typer.Argument(help="main, val100, ablation, matched, splits or lambda.")
+    str,
+    typer.Argument(help="main, val100, ablation, matched, splits, lambda, cost or tsne."),
 ]
 Models = Annotated[
     list[str] | None, typer.Option("--models", "-m", help="Only this model; repeatable.")
@@ -26,7 +29,7 @@ Models = Annotated[
 Datasets = Annotated[
     list[str] | None, typer.Option("--datasets", "-d", help="Only this data set; repeatable.")
 ]
-Runs = Annotated[int | None, typer.Option("--runs", min=1, help="Seeds (default: the suite's).")]
+Runs = Annotated[int | None, typer.Option("--runs", min=1, help="Seeds; of cost, timed calls.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder of records.")]
 
 
@@ -42,29 +45,93 @@ def reproduce(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a table or figure of the paper, or a comparison of ours; finished runs are skipped.
+    """Run a table or figure of the paper, or a comparison of ours; what is finished is skipped.
 
     Every row gets three runs before any gets more. Ctrl-C saves; the same command goes on. Look at
-    the results, finished or not, with `nodewise report`.
+    the results, finished or not, with `nodewise report`. `cost` measures times and memory on the
+    CPU, one model after the other on one thread (or so many --threads): let the machine do nothing
+    else meanwhile. `tsne` trains GCN and LGCN where their weights are not there.
 
     **Examples**
 
     - `nodewise reproduce main --datasets cora --runs 3`
     - `nodewise reproduce matched --models LGCN --models LGCN:global`
+    - `nodewise reproduce cost --datasets cora`
     """
     from nodewise.experiments.suite import Suite
 
     chosen = Suite.load(suite).only(models or [], datasets or [], runs)
     check_device(device)
-    jobs = chosen.jobs(out, root, device)
-    left = [job for job in jobs if not job.is_done()]
-    if not quiet:
-        typer.echo(f"{chosen.title}: {len(jobs) - len(left)} runs done, {len(left)} left")
-    done = _run(left, len(jobs), workers or os.cpu_count() or 1, quiet)
+    ways = {"cost": _measure, "tsne": _lay_out}
+    way = ways.get(suite, _train)
+    told = way(chosen, Options(out, workers, device, root, quiet))
     if json:
         from json import dumps
 
-        typer.echo(dumps({"suite": suite, "runs": len(jobs), "trained": done, "out": str(out)}))
+        typer.echo(dumps({"suite": suite, **told, "out": str(out)}))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the ways of filling a folder share."""
+
+    out: Path
+    workers: int | None
+    device: str
+    root: Path | None
+    quiet: bool
+
+    def tell(self, line: str) -> None:
+        """Say it, unless nobody wants to hear."""
+        if not self.quiet:
+            typer.echo(line)
+
+
+def _train(suite: Suite, options: Options) -> dict[str, Any]:
+    jobs = suite.jobs(options.out, options.root, options.device)
+    left = [job for job in jobs if not job.is_done()]
+    options.tell(f"{suite.title}: {len(jobs) - len(left)} runs done, {len(left)} left")
+    done = _run(left, len(jobs), options.workers or os.cpu_count() or 1, options.quiet)
+    return {"runs": len(jobs), "trained": done}
+
+
+def _measure(suite: Suite, options: Options) -> dict[str, Any]:
+    """Cost, one model after the other."""
+    from nodewise.experiments.cost import load_average, measure_cost, read_cost
+
+    cells = list(suite.cells())
+    left = [cell for cell in cells if read_cost(options.out, *cell) is None]
+    options.tell(f"{suite.title}: {len(cells) - len(left)} measured, {len(left)} left")
+    load = load_average() or 0.0
+    if left and load > 0.5:
+        options.tell(f"the machine is at work (load {load:.1f}): times and ratios will be off")
+    for number, cell in enumerate(left, 1):
+        record = measure_cost(options.out, cell, suite.runs, options.workers or 1, options.root)
+        options.tell(
+            f"{number} of {len(left)}: {record['dataset']} {record['model']}: "
+            f"{record['mflops']:.0f} million operations, an epoch {record['train_ms']:.1f} ms, "
+            f"a test pass {record['test_ms']:.1f} ms"
+        )
+    return {"records": len(cells), "measured": len(left)}
+
+
+def _lay_out(suite: Suite, options: Options) -> dict[str, Any]:
+    """Points in the plane for every data set that has none."""
+    from nodewise.experiments.suite import Suite
+    from nodewise.experiments.tsne import job_with_model, make_tsne, read_tsne
+
+    if suite.models != Suite.load(suite.name).models:
+        raise InputError("--models", "tsne shows its models together", way_out="leave it out")
+    left = [name for name in suite.datasets if read_tsne(options.out, name) is None]
+    options.tell(f"{suite.title}: {len(suite.datasets) - len(left)} done, {len(left)} left")
+    for name in left:
+        jobs = suite.only([], [name], runs=1).jobs(options.out, options.root, options.device)
+        models = [job_with_model(job, options.out) for job in jobs]
+        untrained = [job for job in models if not job.is_done()]
+        _run(untrained, len(models), options.workers or os.cpu_count() or 1, options.quiet)
+        options.tell(f"{name}: laying out {len(jobs) + 1} pictures, about a minute")
+        options.tell(f"{name}: {make_tsne(options.out, jobs)}")
+    return {"records": len(suite.datasets), "made": len(left)}
 
 
 def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:

@@ -1,16 +1,141 @@
-"""Run records, read back from a folder of results."""
+"""Run records, read back from a folder of results, each checked to be what its place says."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nodewise.experiments.suite import cell_folder
-from nodewise.training.run_folder import RunFolder
+from nodewise.errors import RunError
+from nodewise.experiments.runner import Job
+from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
+from nodewise.training.recipe import Recipe, load_recipe
+from nodewise.training.run import RESULTS_VERSION
+from nodewise.training.run_folder import RESULT, RunFolder, first_difference
+from nodewise.training.task import dataset_source
+
+Record = dict[str, Any]
 
 
-def cell_records(results: Path, dataset: str, model: str, variant: str) -> list[dict[str, Any]]:
-    """The finished runs of a cell, by seed."""
-    folder = cell_folder(results, dataset, model, variant)
-    found = [RunFolder(path.parent).result or {} for path in folder.glob("seed-*/result.json")]
-    return sorted(found, key=lambda record: int(record["seed"]))
+@dataclass(frozen=True)
+class CellRuns:
+    """The runs of a model on a data set under a variant.
+
+    Attributes:
+        records: Of the finished runs, by seed.
+        paths: Their files.
+        refused: Why others were left out.
+    """
+
+    records: Sequence[Record] = ()
+    paths: Sequence[Path] = ()
+    refused: Sequence[RunError] = ()
+
+
+@dataclass(frozen=True)
+class SuiteRuns:
+    """All finished runs of a suite.
+
+    Attributes:
+        suite: The suite.
+        cells: The runs by data set, model and the variant's name.
+    """
+
+    suite: Suite
+    cells: Mapping[tuple[str, str, str], CellRuns]
+
+    def cell(self, dataset: str, model: str, variant: str | None = None) -> CellRuns:
+        """The runs of a cell, of the suite's first variant unless another is named."""
+        name = self.suite.variants[0].name if variant is None else variant
+        return self.cells.get((dataset, model, name), CellRuns())
+
+    @property
+    def there(self) -> int:
+        """How many runs the suite's cells have, at most as many of each as it asks for."""
+        return sum(min(len(cell.records), self.suite.runs) for cell in self.cells.values())
+
+    @property
+    def wanted(self) -> int:
+        """How many runs the suite asks for."""
+        return len(self.cells) * self.suite.runs
+
+    @property
+    def refused(self) -> list[RunError]:
+        """Why some runs were left out."""
+        return [error for cell in self.cells.values() for error in cell.refused]
+
+
+def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
+    """Read the records of a suite."""
+    cells = {(d, m, v.name): cell_runs(results, d, m, v) for d, m, v in suite.cells()}
+    return SuiteRuns(suite, cells)
+
+
+def cell_runs(results: Path, dataset: str, model: str, variant: Variant) -> CellRuns:
+    """The finished runs of a cell; what is damaged, or another run, is left out and told."""
+    folder = cell_folder(results, dataset, model, variant.name)
+    paths = sorted(folder.glob(f"seed-*/{RESULT}"), key=_seed)
+    if not paths:
+        return CellRuns()
+    recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
+    kept: list[tuple[Record, Path]] = []
+    refused = []
+    for path in paths:
+        try:
+            job = job_of(results, dataset, model, variant, _seed(path))
+            record = _checked(path, job, recipe)
+            _check_like(record, kept[0][0] if kept else record, path, variant)
+            kept.append((record, path))
+        except RunError as error:
+            refused.append(error)
+    return CellRuns([record for record, _ in kept], [path for _, path in kept], refused)
+
+
+def _seed(path: Path) -> int:
+    number = path.parent.name.removeprefix("seed-")
+    return int(number) if number.isdecimal() else -1
+
+
+def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
+    """The record of a run, if its configuration is that of the job.
+
+    The graph itself is not loaded: what would be known of it only then is taken as it is written.
+    """
+    run = RunFolder(path.parent)
+    config, record = run.config, run.result or {}
+    source = dataset_source(job.dataset, job.split, job.split_seed, job.validation)
+    about = {
+        key: value
+        for key, value in config.get("graph", {}).items()
+        if key not in ("dataset", "split", "split_seed", "validation")
+    }
+    asked = {
+        **config,
+        "results_version": RESULTS_VERSION,
+        "model": job.model,
+        "recipe": recipe.name,
+        "seed": job.seed,
+        "settings": recipe.settings,
+        "graph": {**about, **source},
+    }
+    found = first_difference(config, asked)
+    if (record.get("model"), record.get("seed")) != (job.model, job.seed):
+        found = f"the record of {record.get('model')}, seed {record.get('seed')}"
+    if found is not None:
+        raise RunError(
+            str(path.parent), f"holds a run with {found}", way_out="move it away, and run it again"
+        )
+    return record
+
+
+def _check_like(record: Record, first: Record, path: Path, variant: Variant) -> None:
+    """Runs of a cell share their graph, and their split unless every seed draws one."""
+    keys = ("graph_sha256",) if variant.per_seed else ("graph_sha256", "split_sha256")
+    for key in keys:
+        if record.get(key) != first.get(key):
+            raise RunError(
+                str(path),
+                f"its {key} is not that of the cell's first run",
+                way_out="delete those made on other data, and run again",
+            )

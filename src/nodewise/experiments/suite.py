@@ -16,7 +16,7 @@ from typing import Any, Self
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
 
-NAMES = ("main", "val100", "ablation", "matched", "splits", "lambda")
+NAMES = ("main", "val100", "ablation", "matched", "splits", "lambda", "cost", "tsne")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
+        title: What it is called in tables and plots.
     """
 
     name: str
@@ -42,6 +43,22 @@ class Variant:
     validation: int = 0
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models to compare seed by seed, or cost by cost.
+
+    Attributes:
+        model: One of them.
+        beside: The other.
+        base: The base model whose distance from `model` the paper prints, if that is to be shown.
+    """
+
+    model: str
+    beside: str
+    base: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,9 +72,10 @@ class Suite:
         differs: Where the released program, or we, do it otherwise.
         models: Models of the zoo.
         datasets: Data sets.
-        runs: Seeds.
+        runs: Seeds; where something is measured instead of trained, timed calls.
         first: Seeds that every row gets before any gets more.
         variants: Ways of running.
+        pairs: What is compared.
     """
 
     name: str
@@ -69,6 +87,7 @@ class Suite:
     runs: int
     first: int = 3
     variants: Sequence[Variant] = (Variant("official"),)
+    pairs: Sequence[Pair] = ()
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -81,8 +100,9 @@ class Suite:
             raise UnknownNameError("suite", name, NAMES)
         path = files("nodewise.experiments") / "paper" / f"{name}.toml"
         content = tomllib.loads(path.read_text("utf-8"))
-        variants = content.pop("variants", [{"name": "official"}])
-        return cls(name, variants=tuple(Variant(**variant) for variant in variants), **content)
+        variants = [Variant(**kept) for kept in content.pop("variants", [{"name": "official"}])]
+        pairs = [Pair(**kept) for kept in content.pop("pairs", [])]
+        return cls(name, variants=variants, pairs=pairs, **content)
 
     def only(self, models: Sequence[str], datasets: Sequence[str], runs: int | None = None) -> Self:
         """A part of the suite; nothing said is all of it.
@@ -119,7 +139,7 @@ class Suite:
         cells = list(self.cells())
         rounds = [range(min(self.first, self.runs)), range(min(self.first, self.runs), self.runs)]
         return [
-            replace(_job(results, *cell, seed), root=root, device=device)
+            replace(job_of(results, *cell, seed), root=root, device=device)
             for seeds in rounds
             for seed in seeds
             for cell in cells
@@ -131,7 +151,8 @@ def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
     return results / "runs" / dataset / model.replace(":", "_") / variant
 
 
-def _job(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
+def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
+    """One run of a cell."""
     return Job(
         dataset,
         model,

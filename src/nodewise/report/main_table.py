@@ -2,77 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 from nodewise.experiments.published import published
-from nodewise.experiments.records import cell_records
+from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite
+from nodewise.report.section import Section, Shown, Table, shown_runs
 from nodewise.training.runs import summarize
 
 Cell = dict[str, Any]
-Table = dict[str, dict[str, Cell]]
-_FIGURES = ("test_accuracy", "test_micro_f")
+Cells = dict[str, dict[str, Cell]]
+_FIGURES = {"accuracy": "accuracy, %", "micro_f": "Micro-F, %"}
+_PAPERS_RUNS = 10
 
 
-def suite_table(results: Path, suite: Suite) -> Table:
-    """Means and deviations by model and data set, beside what the paper prints.
+def paper_section(results: Path, suite: Suite) -> Section:
+    """A table of accuracies and one of Micro-F.
 
     Args:
         results: The folder of records.
-        suite: Whose cells; those without a finished run are left out.
+        suite: A suite with numbers of the paper.
     """
-    printed = published().get(suite.name, {})
-    table: Table = {}
-    for dataset, model, variant in suite.cells():
-        records = cell_records(results, dataset, model, variant.name)
-        if records:
+    runs = suite_runs(results, suite)
+    cells = suite_cells(runs)
+    return Section(
+        suite,
+        runs.there,
+        runs.wanted,
+        [_table(runs, cells, figure) for figure in _FIGURES],
+        "Ours ± deviation over runs (paper's mean); * is further from the paper than two standard "
+        "errors, n a number of runs that is not complete.",
+        data=cells,
+        refused=runs.refused,
+    )
+
+
+def _table(runs: SuiteRuns, cells: Cells, figure: str) -> Table:
+    rows = [
+        (model, [_shown(runs, cells, model, d, figure) for d in runs.suite.datasets])
+        for model in runs.suite.models
+    ]
+    return Table((_FIGURES[figure], *runs.suite.datasets), rows)
+
+
+def _shown(runs: SuiteRuns, cells: Cells, model: str, dataset: str, figure: str) -> Shown:
+    text = cell_text(cells.get(model, {}).get(dataset), figure)
+    return shown_runs(text, runs.cell(dataset, model), runs.suite.runs)
+
+
+def suite_cells(runs: SuiteRuns) -> Cells:
+    """Means and deviations by model and data set, beside what the paper prints.
+
+    Cells without a finished run are left out.
+    """
+    printed = published().get(runs.suite.name, {})
+    table: Cells = {}
+    for (dataset, model, variant), found in runs.cells.items():
+        if found.records:
             cell = table.setdefault(model, {})
             cell[dataset] = {
-                **_ours(records),
+                **_ours(found.records),
                 **_papers(printed.get(model, {}).get(dataset)),
-                "variant": variant.name,
+                "variant": variant,
             }
     return table
 
 
-def _ours(records: list[dict[str, Any]]) -> Cell:
+def _ours(records: Sequence[dict[str, Any]]) -> Cell:
     summary = summarize(records)
     figures = {
-        f"{name}_{kind}": summary[f"{name}_{kind}"] for name in _FIGURES for kind in ("mean", "std")
+        f"test_{name}_{kind}": summary[f"test_{name}_{kind}"]
+        for name in _FIGURES
+        for kind in ("mean", "std")
     }
     return {"runs": len(records), **figures, "seconds": summary["seconds"]}
 
 
 def _papers(printed: Mapping[str, list[float]] | None) -> Cell:
     if printed is None:
-        return {"paper_accuracy": None, "paper_micro_f": None}
-    (accuracy, spread), (micro_f, _) = printed["accuracy"], printed["micro_f"]
-    return {
-        "paper_accuracy": accuracy / 100,
-        "paper_accuracy_std": spread / 100,
-        "paper_micro_f": micro_f / 100,
-    }
+        return {f"paper_{name}": None for name in _FIGURES}
+    cell: Cell = {}
+    for name in _FIGURES:
+        mean, spread = printed[name]
+        cell |= {f"paper_{name}": mean / 100, f"paper_{name}_std": spread / 100}
+    return cell
 
 
-def deviates(cell: Cell) -> bool:
-    """Whether our mean lies beyond two standard errors from the paper's; both have their own."""
-    if cell["paper_accuracy"] is None or cell["runs"] < 2:
+def deviates(cell: Cell, figure: str = "accuracy") -> bool:
+    """Whether our mean lies beyond two standard errors from the paper's; both have their own.
+
+    One run has no deviation, and nothing can be said.
+    """
+    if cell[f"paper_{figure}"] is None or cell["runs"] < 2:
         return False
-    ours = cell["test_accuracy_std"] ** 2 / cell["runs"]
-    papers = cell["paper_accuracy_std"] ** 2 / 10
-    error = sqrt(ours + papers)
-    return bool(abs(cell["test_accuracy_mean"] - cell["paper_accuracy"]) > 2 * error)
+    ours = cell[f"test_{figure}_std"] ** 2 / cell["runs"]
+    papers = cell[f"paper_{figure}_std"] ** 2 / _PAPERS_RUNS
+    distance = abs(cell[f"test_{figure}_mean"] - cell[f"paper_{figure}"])
+    return bool(distance > 2 * sqrt(ours + papers))
 
 
 def cell_text(cell: Cell | None, figure: str = "accuracy") -> str:
     """Ours with its deviation, the paper's in brackets, a star where they differ."""
     if cell is None:
-        return "-"
-    mean, std = 100 * cell[f"test_{figure}_mean"], 100 * cell[f"test_{figure}_std"]
+        return "missing"
+    mean = f"{100 * cell[f'test_{figure}_mean']:.1f}"
+    spread = f" ± {100 * cell[f'test_{figure}_std']:.1f}" if cell["runs"] > 1 else ""
     paper = cell[f"paper_{figure}"]
     beside = "" if paper is None else f" ({100 * paper:.1f})"
-    star = "*" if figure == "accuracy" and deviates(cell) else ""
-    return f"{mean:.1f} ± {std:.1f}{star}{beside}"
+    return f"{mean}{spread}{'*' if deviates(cell, figure) else ''}{beside}"

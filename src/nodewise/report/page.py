@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from nodewise.data.atomic import replacing
 
@@ -18,8 +21,39 @@ th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px sol
 th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 figcaption, footer { color: #555; font-size: .9rem; } footer { margin-top: 3rem; }
+nav ul { padding-left: 1.2rem; } .wide { overflow-x: auto; } td { vertical-align: top; }
+.linked td { white-space: nowrap; }
+details { color: #555; font-size: .8rem; white-space: normal; max-width: 12rem; }
+summary { white-space: nowrap; } details a { margin-right: .4rem; }
+.missing { color: #666; font-style: italic; }
 code { background: #f3f3f3; padding: .1em .3em; border-radius: 3px; }
 """
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A cell of a table with links under it.
+
+    Attributes:
+        text: What it says.
+        summary: What the links are; they are shown when it is opened.
+        links: Names and addresses; a cell without any is shown as missing.
+    """
+
+    text: str
+    summary: str = ""
+    links: Sequence[tuple[str, str]] = ()
+
+    def html(self) -> str:
+        """The cell's content."""
+        if not self.links:
+            return f"<span class='missing'>{escape(self.text)}</span>"
+        links = "".join(
+            f"<a href='{escape(quote(address), quote=True)}'>{escape(name)}</a> "
+            for name, address in self.links
+        )
+        summary = f"<summary>{escape(self.summary)}</summary>"
+        return f"{escape(self.text)}<details>{summary}{links}</details>"
 
 
 class Page:
@@ -33,21 +67,33 @@ class Page:
         self.title = title
         self._parts: list[str] = []
 
-    def heading(self, text: str) -> None:
-        """A section's heading."""
-        self._parts.append(f"<h2>{escape(text)}</h2>")
+    def heading(self, text: str, anchor: str | None = None) -> None:
+        """A section's heading, with a name to link to if it is given one."""
+        mark = "" if anchor is None else f" id='{escape(anchor, quote=True)}'"
+        self._parts.append(f"<h2{mark}>{escape(text)}</h2>")
+
+    def contents(self, entries: Sequence[tuple[str, str, str]]) -> None:
+        """A list of the headings on this page: anchor, text, and something about each."""
+        items = "".join(
+            f"<li><a href='#{escape(anchor, quote=True)}'>{escape(text)}</a>: {_prose(about)}</li>"
+            for anchor, text, about in entries
+        )
+        self._parts.append(f"<nav><ul>{items}</ul></nav>")
 
     def paragraph(self, text: str) -> None:
-        """A paragraph of plain text."""
-        self._parts.append(f"<p>{escape(text)}</p>")
+        """A paragraph of plain text; what stands between backticks is code."""
+        self._parts.append(f"<p>{_prose(text)}</p>")
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str | Linked]]) -> None:
         """A table; the first column is to the left, the others to the right."""
         head = "".join(f"<th scope='col'>{escape(column)}</th>" for column in columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+            "<tr>" + "".join(f"<td>{_content(cell)}</td>" for cell in row) + "</tr>" for row in rows
         )
-        self._parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        linked = any(isinstance(cell, Linked) for row in rows for cell in row)
+        kind = "wide linked" if linked else "wide"
+        self._parts.append(f"<div class='{kind}'>{table}</div>")
 
     def figure(self, svg: str, caption: str) -> None:
         """A plot with what it shows."""
@@ -65,10 +111,18 @@ class Page:
             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
             f"<title>{title}</title><style>{_CSS}</style></head><body><h1>{title}</h1>"
             + "\n".join(self._parts)
-            + f"<footer>{escape(footer)}</footer></body></html>\n"
+            + f"<footer>{_prose(footer)}</footer></body></html>\n"
         )
 
     def write(self, path: Path, footer: str = "") -> None:
         """Write the page; the file is whole or not there."""
         with replacing(path) as stream:
             stream.write(self.html(footer).encode())
+
+
+def _prose(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _content(cell: str | Linked) -> str:
+    return cell.html() if isinstance(cell, Linked) else escape(cell)

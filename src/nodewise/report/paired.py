@@ -18,21 +18,30 @@ class Difference:
     """The mean of paired differences, with a 95 % interval by Student's t.
 
     Attributes:
-        pairs: How many seeds both have.
-        mean: The mean difference.
+        gaps: The differences, seed by seed, of the seeds that both have.
+        mean: Their mean.
         low: The interval's lower end.
         high: Its upper end.
     """
 
-    pairs: int
+    gaps: Sequence[float]
     mean: float
     low: float
     high: float
 
     @property
+    def pairs(self) -> int:
+        """How many seeds both have."""
+        return len(self.gaps)
+
+    @property
     def is_clear(self) -> bool:
         """Whether the interval leaves out zero."""
         return self.low > 0 or self.high < 0
+
+    def __str__(self) -> str:
+        mean, low, high = (f"{100 * value:+.1f}" for value in (self.mean, self.low, self.high))
+        return f"{mean} [{low}, {high}]{' clear' if self.is_clear else ''}"
 
 
 def paired_difference(one: Records, other: Records, figure: str) -> Difference | None:
@@ -49,4 +58,4 @@ def paired_difference(one: Records, other: Records, figure: str) -> Difference |
         return None
     half = float(t.ppf(0.975, len(gaps) - 1)) * stdev(gaps) / sqrt(len(gaps))
     mean = fmean(gaps)
-    return Difference(len(gaps), mean, mean - half, mean + half)
+    return Difference(gaps, mean, mean - half, mean + half)

@@ -45,3 +45,12 @@ def to_svg(figure: Figure) -> str:
         figure.savefig(stream, format="svg", metadata={"Date": None})
     text = stream.getvalue()
     return text[text.index("<svg") :]
+
+
+def to_png(figure: Figure) -> bytes:
+    """The figure as a PNG file; equal figures give equal files."""
+    stream = io.BytesIO()
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
+    return stream.getvalue()

@@ -1,93 +1,129 @@
-"""Plots of suites: levels switched on and off, matched pairs, and the weight of penalties."""
+"""Plots of suites: levels switched on and off, and the weight of penalties."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from nodewise.report.paired import Difference
+from nodewise.experiments.records import CellRuns
+from nodewise.report.marks import entry, hollow, legend, spread
 from nodewise.report.style import COLOURS, MARKS, new_figure
 
 Records = Sequence[Mapping[str, Any]]
+Forms = dict[str, Records]
+Curves = Mapping[str, Mapping[float, Records]]
 
 
-def ablation(of_models: Mapping[str, Mapping[str, Mapping[str, Records]]]) -> Figure:
+def ablation(
+    of_datasets: Mapping[str, Mapping[str, Forms]], printed: Mapping[str, Mapping[str, float]]
+) -> Figure:
     """A panel for each data set: accuracy of every form of every model, with deviations.
 
     Args:
-        of_models: Records by data set, model and form.
+        of_datasets: Records by data set, model and form, the whole model last.
+        printed: The paper's accuracies of whole models by data set and model, in percent.
     """
-    figure, panels = new_figure(3.1 * len(of_models), 3.4, len(of_models))
-    for axes, (dataset, models) in zip(panels, of_models.items(), strict=True):
-        for i, forms in enumerate(models.values()):
-            for k, (form, records) in enumerate(forms.items()):
+    figure, panels = new_figure(2.9 * len(of_datasets), 3.4, len(of_datasets))
+    names: list[str] = []
+    for axes, (dataset, models) in zip(panels, of_datasets.items(), strict=True):
+        for i, (model, forms) in enumerate(models.items()):
+            names = list(forms)
+            for k, records in enumerate(forms.values()):
                 place = i + 0.2 * (k - (len(forms) - 1) / 2)
-                label = form if i == 0 else None
-                _point(axes, place, records, k, label)
+                _point(axes, place, records, k)
+            if model in printed[dataset]:
+                hollow(axes, place + 0.12, printed[dataset][model], k)
+        _frame(axes, dataset, any(any(forms.values()) for forms in models.values()))
         axes.set_xticks(range(len(models)), list(models))
-        axes.set_title(dataset, fontsize=10)
+        axes.set_xlim(-0.5, len(models) - 0.4)
     panels[0].set_ylabel("test accuracy, %")
-    panels[0].legend(frameon=False, fontsize=8)
-    return figure
-
-
-def _point(axes: Axes, place: float, records: Records, k: int, label: str | None) -> None:
-    values = [100 * record["test_accuracy"] for record in records]
-    if values:
-        spread = stdev(values) if len(values) > 1 else 0.0
-        axes.errorbar(
-            place,
-            fmean(values),
-            yerr=spread,
-            fmt=MARKS[k],
-            color=COLOURS[k],
-            label=label,
-            capsize=2,
-            markersize=6,
-        )
-
-
-def differences(of_rows: Mapping[str, Difference]) -> Figure:
-    """Localized minus matched global, with 95 % intervals; filled where zero is left out."""
-    figure, (axes,) = new_figure(6.4, 0.9 + 0.32 * len(of_rows))
-    axes.axvline(0, color="#888888", linewidth=1)
-    for i, found in enumerate(of_rows.values()):
-        colour = COLOURS[0] if found.mean >= 0 else COLOURS[4]
-        axes.plot([100 * found.low, 100 * found.high], [i, i], color=colour, linewidth=2)
-        face = colour if found.is_clear else "white"
-        axes.plot(100 * found.mean, i, "o", color=colour, markerfacecolor=face, markersize=7)
-    axes.set_yticks(range(len(of_rows)), list(of_rows))
-    axes.set_ylim(len(of_rows) - 0.5, -0.5)
-    axes.set_xlabel("difference in test accuracy, points")
+    entries = [entry(name, k) for k, name in enumerate(names)]
+    papers = entry(f"{names[-1]}, paper", len(names) - 1, hollow=True)
+    legend(figure, [*entries, papers])
     return figure
 
 
 def penalty_curves(
-    of_datasets: Mapping[str, Mapping[str, Mapping[float, Records]]],
-    levels: Mapping[str, float],
+    of_datasets: Mapping[str, Curves],
+    levels: Mapping[str, Mapping[str, CellRuns]],
+    printed: Mapping[str, float],
 ) -> Figure:
     """Accuracy over the weight of a penalty: a panel a data set, a line a penalty.
 
     Args:
         of_datasets: Records by data set, penalty and its weight.
-        levels: Accuracy of the plain base model by data set, drawn as a dashed line.
+        levels: Runs of models without penalties, by data set and model.
+        printed: The paper's accuracies by data set, in percent, at a weight of one.
     """
-    figure, panels = new_figure(3.6 * len(of_datasets), 3.2, len(of_datasets))
+    figure, panels = new_figure(3.8 * len(of_datasets), 3.6, len(of_datasets))
     for axes, (dataset, penalties) in zip(panels, of_datasets.items(), strict=True):
-        for k, (name, weights) in enumerate(penalties.items()):
-            places = sorted(weight for weight, records in weights.items() if records)
-            means = [100 * fmean(r["test_accuracy"] for r in weights[p]) for p in places]
-            axes.plot(places, means, f"-{MARKS[k]}", color=COLOURS[k], label=name)
-        if dataset in levels:
-            level = 100 * levels[dataset]
-            axes.axhline(level, color="#555555", linestyle="--", linewidth=1, label="GCN")
+        for k, weights in enumerate(penalties.values()):
+            _curve(axes, weights, k)
+        for k, cell in enumerate(levels[dataset].values()):
+            mean = 100 * fmean(record["test_accuracy"] for record in cell.records)
+            axes.axhline(mean, color="#444444", linestyle=_DASHES[k], linewidth=1.3)
+        _frame(axes, dataset, any(any(weights.values()) for weights in penalties.values()))
+        if dataset in printed:
+            hollow(axes, 1, printed[dataset], 3)
         axes.set_xscale("log")
-        axes.set_title(dataset, fontsize=10)
         axes.set_xlabel("weight of the penalty")
     panels[0].set_ylabel("test accuracy, %")
-    panels[0].legend(frameon=False, fontsize=8)
+    legend(figure, _penalty_entries(of_datasets, levels))
     return figure
+
+
+_DASHES: tuple[Any, ...] = ("--", ":", "-.")
+
+
+def _penalty_entries(
+    of_datasets: Mapping[str, Curves], levels: Mapping[str, Mapping[str, CellRuns]]
+) -> list[Line2D]:
+    penalties = next(iter(of_datasets.values()))
+    lines = [entry(name, k, line="-") for k, name in enumerate(penalties)]
+    drawn = list(dict.fromkeys(model for of_dataset in levels.values() for model in of_dataset))
+    flat = [
+        Line2D([], [], color="#444444", linestyle=_DASHES[k], label=name)
+        for k, name in enumerate(drawn)
+    ]
+    return [*lines, *flat, entry("paper", 3, hollow=True)]
+
+
+def _curve(axes: Axes, weights: Mapping[float, Records], k: int) -> None:
+    places = sorted(weight for weight, records in weights.items() if records)
+    values = [[100 * r["test_accuracy"] for r in weights[place]] for place in places]
+    axes.errorbar(
+        places,
+        [fmean(of_place) for of_place in values],
+        yerr=[spread(of_place) for of_place in values],
+        fmt=f"-{MARKS[k]}",
+        color=COLOURS[k],
+        capsize=2,
+        markersize=6,
+    )
+
+
+def _point(axes: Axes, place: float, records: Records, k: int) -> None:
+    values = [100 * record["test_accuracy"] for record in records]
+    if values:
+        axes.errorbar(
+            place,
+            fmean(values),
+            yerr=spread(values),
+            fmt=MARKS[k],
+            color=COLOURS[k],
+            capsize=2,
+            markersize=6,
+        )
+
+
+def _frame(axes: Axes, dataset: str, is_filled: bool) -> None:
+    """A panel's title, and a word where it has nothing of ours."""
+    axes.set_title(dataset, fontsize=10)
+    if not is_filled:
+        place: dict[str, Any] = {"ha": "center", "va": "center", "color": "#555555"}
+        axes.text(0.5, 0.5, "no runs yet", transform=axes.transAxes, **place)

@@ -216,20 +216,30 @@ def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """Check that a folder holds the very run that `config` says.
 
     Raises:
-        RunError: It holds another; the error names the first key that differs. A key of a recipe
-            that was unknown when the run was made had its default.
+        RunError: It holds another; the error names the first key that differs.
     """
-    there, asked = (
+    found = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
+    if found is not None:
+        raise RunError(
+            str(folder.path),
+            f"holds a run with {found}",
+            way_out="choose another folder with --out, or ask for the same run",
+        )
+
+
+def first_difference(there: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
+    """The first key in which two configurations differ, as `key = this, not that`.
+
+    A key of a recipe that was unknown when a run was made had its default.
+    """
+    one, other = (
         _flat({**kept, "settings": {**default_settings(), **kept.get("settings", {})}})
-        for kept in (folder.config, tomllib.loads(tomli_w.dumps(config)))
+        for kept in (there, asked)
     )
-    for key in sorted(there.keys() | asked.keys()):
-        if there.get(key) != asked.get(key):
-            raise RunError(
-                str(folder.path),
-                f"holds a run with {key} = {there.get(key)!r}, not {asked.get(key)!r}",
-                way_out="choose another folder with --out, or ask for the same run",
-            )
+    for key in sorted(one.keys() | other.keys()):
+        if one.get(key) != other.get(key):
+            return f"{key} = {one.get(key)!r}, not {other.get(key)!r}"
+    return None
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

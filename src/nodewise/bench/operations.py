@@ -1,0 +1,195 @@
+"""How many operations a forward pass takes, counted from sizes: kernels hide theirs from counters.
+
+A multiply-add is two operations. `products` are those of matrix products, as torch's own
+FlopCounterMode counts them; `entrywise` is all the rest, one for every number that an addition, a
+product, an activation or an exponential gives. Notation: N targets, E edges with loops, H heads, i
+and o the widths of a layer's input and output, k that of the bottleneck; nnz(x) are the entries of
+the input that are there, N i of a dense one.
+
+| part | products | entrywise |
+|---|---|---|
+| W h_u, one W for all | 2 H o nnz(x) | |
+| W_v h_u | 2 H o (nnz(h_u) summed over edges) | W_v: 2 H o (columns in use, over targets) |
+| a_v, b_v from c_v | 2 x 2 H k nnz(x) + 2 x 2 N H i k | pooling 2 E 2 H k, then 3 N H i |
+| the same, no bottleneck | 2 x 2 N H i i | pooling 2 E i, then 3 N H i |
+| bias_v from c_v | 2 x 2 H o nnz(x) | pooling 2 E 2 H o, then 5 N H o |
+| a_uv, b_uv, their use | 4 x 2 H o nnz(x) | 7 E H o |
+| attention of W h | 2 (2 H o i + 2 H nnz(x)) | 6 E H |
+| attention of messages | | 2 E H o + 2 N H o + 6 E H |
+| bias or activation of messages | | E H o each |
+| the sum over C_v | | 2 E H o |
+| bias, activation of a layer | | N H o each |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from torch import Tensor
+
+from nodewise.errors import InputError
+from nodewise.models.classifier import Classifier
+from nodewise.nn.aggregators import Aggregator, Gat, WeightedSum
+from nodewise.nn.base_conv import BaseConv
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.rows import Features, SparseRows, as_features
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Operations of matrix products, and all others."""
+
+    products: int = 0
+    entrywise: int = 0
+
+    @property
+    def total(self) -> int:
+        """All operations."""
+        return self.products + self.entrywise
+
+    def __add__(self, other: Operations) -> Operations:
+        return Operations(self.products + other.products, self.entrywise + other.entrywise)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How much there is to walk through in one layer.
+
+    Attributes:
+        nodes: Targets, which are also the sources.
+        edges: Members of all C_v.
+        entries: Numbers in the nodes' rows.
+        edge_entries: Numbers in the sources' rows, summed over edges.
+        columns: Columns that occur in C_v, summed over targets.
+    """
+
+    nodes: int
+    edges: int
+    entries: int
+    edge_entries: int
+    columns: int
+
+    @classmethod
+    def of(cls, x: Features, hood: Neighbourhood) -> Walk:
+        """Through these rows along these edges."""
+        if isinstance(x, SparseRows):
+            lengths = (x.crow[1:] - x.crow[:-1]).long()
+            along = int(lengths[hood.source].sum())
+            return cls(
+                hood.num_targets, hood.num_edges, x.col.numel(), along, _columns_in_use(x, hood)
+            )
+        return cls.dense(hood, x.size(1))
+
+    @classmethod
+    def dense(cls, hood: Neighbourhood, width: int) -> Walk:
+        """Through rows that are full."""
+        nodes, edges = hood.num_targets, hood.num_edges
+        return cls(nodes, edges, nodes * width, edges * width, nodes * width)
+
+
+def _columns_in_use(x: SparseRows, hood: Neighbourhood) -> int:
+    shape = (hood.num_targets, hood.num_sources)
+    ones = np.ones(hood.num_edges, np.int32)
+    around = csr_matrix((ones, hood.source.numpy(), hood.ptr.numpy()), shape)
+    ones = np.ones(x.col.numel(), np.int32)
+    there = csr_matrix((ones, x.col.numpy(), x.crow.numpy()), (x.num_rows, x.width))
+    return int((around @ there).nnz)
+
+
+def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations:
+    """Those of a forward pass over all nodes, without dropout.
+
+    Args:
+        model: A stack of convolutions.
+        x: The input: dense rows count as full, sparse ones by what is there.
+        edge_index: The edges, shape (2, E).
+
+    Raises:
+        InputError: A layer is of a kind whose operations are not counted.
+    """
+    x, total = as_features(x), Operations()
+    count = x.num_rows if isinstance(x, SparseRows) else x.size(0)
+    for i, conv in enumerate(model.layers):
+        hood = conv.block(edge_index, (count, count)).hood
+        walk = Walk.dense(hood, conv.widths[0]) if i else Walk.of(x, hood)
+        activated = i + 1 < len(model.layers) or model.output_act is not None
+        total += of_layer(conv, walk)
+        total += Operations(entrywise=activated * count * conv.heads * conv.out_channels)
+    return total
+
+
+@singledispatch
+def of_layer(conv: BaseConv, walk: Walk) -> Operations:
+    """Operations of one layer."""
+    raise InputError(
+        "model",
+        "operations of such a layer are not counted",
+        value=type(conv).__name__,
+        way_out="count a model of localized layers or its base model",
+    )
+
+
+@of_layer.register
+def _(conv: LocalizedConv, walk: Walk) -> Operations:
+    out = conv.heads * conv.out_channels
+    total = _of_messages(conv, walk) + of_aggregator(conv.aggregator, conv, walk)
+    if conv.edge_modulator is not None:
+        total += Operations(8 * out * walk.entries, 7 * walk.edges * out)
+    if conv.bias_modulator is not None:
+        pooling, making = 4 * walk.edges * out, 5 * walk.nodes * out
+        total += Operations(4 * out * walk.entries, pooling + making)
+    if conv.attention is not None:
+        total += _of_attention(conv, walk)
+    on_messages = (conv.message_bias is not None) + (conv.message_act is not None)
+    after = int(conv.bias is not None)
+    return total + Operations(0, (on_messages * walk.edges + after * walk.nodes) * out)
+
+
+def _of_messages(conv: LocalizedConv, walk: Walk) -> Operations:
+    """W h_u for every node, or W_v h_u for every edge with all that makes W_v."""
+    heads, out, width = conv.weight.shape
+    if conv.node_modulator is None:
+        return Operations(2 * heads * out * walk.entries)
+    narrow = conv.node_modulator.bottleneck
+    made = walk.nodes * heads * width
+    local = Operations(2 * heads * out * walk.edge_entries, 2 * heads * out * walk.columns)
+    if narrow is None:
+        return local + Operations(4 * made * width, 2 * walk.edges * width + 3 * made)
+    reduced = Operations(4 * heads * narrow * walk.entries, 4 * walk.edges * heads * narrow)
+    return local + reduced + Operations(4 * made * narrow, 3 * made)
+
+
+@singledispatch
+def of_aggregator(aggregator: Aggregator, conv: LocalizedConv, walk: Walk) -> Operations:
+    """Operations of AGGR."""
+    raise InputError(
+        "aggregator",
+        "operations of it are not counted",
+        value=type(aggregator).__name__,
+        way_out="count a model of the paper's table",
+    )
+
+
+@of_aggregator.register
+def _(aggregator: WeightedSum, conv: LocalizedConv, walk: Walk) -> Operations:
+    return Operations(0, 2 * walk.edges * conv.heads * conv.out_channels)
+
+
+@of_aggregator.register
+def _(aggregator: Gat, conv: LocalizedConv, walk: Walk) -> Operations:
+    out = conv.heads * conv.out_channels
+    total = Operations(0, 2 * walk.edges * out)
+    if aggregator.sees_messages:
+        softmax = 6 * walk.edges * conv.heads
+        return total + Operations(0, 2 * (walk.edges + walk.nodes) * out + softmax)
+    return total + _of_attention(conv, walk)
+
+
+def _of_attention(conv: LocalizedConv, walk: Walk) -> Operations:
+    """Coefficients from W h of both ends, for AGGR or for what the penalty pulls edge scales to."""
+    heads, out, width = conv.weight.shape
+    return Operations(4 * heads * (out * width + walk.entries), 6 * walk.edges * heads)

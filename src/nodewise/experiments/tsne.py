@@ -1,0 +1,195 @@
+"""Figure II: representations of nodes, and the weights W_v of nodes, laid out in the plane.
+
+The record keeps the points, not the models: pictures are drawn from it alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from nodewise.data.atomic import replacing
+from nodewise.errors import RunError
+from nodewise.experiments.runner import Job
+from nodewise.models.classifier import Classifier
+from nodewise.nn.modulation import Modulations
+from nodewise.ops.reference import localized_weight
+from nodewise.training.run import RESULTS_VERSION, versions
+from nodewise.training.run_folder import MODEL, RunFolder
+from nodewise.training.saved import SavedModel, load_run
+from nodewise.training.tensor_file import writing
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+LAYER = 1  # the second: its W_v are small enough to be taken as they are
+PERPLEXITY, SEED = 30.0, 0
+Rows = NDArray[np.floating[Any]]
+
+
+def tsne_path(results: Path, dataset: str) -> Path:
+    """Where the record of a data set lies."""
+    return results / "tsne" / f"{dataset}.json"
+
+
+def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
+    """The record of a data set, or None where there is none.
+
+    Raises:
+        RunError: It cannot be read, or comes from another results version.
+    """
+    path = tsne_path(results, dataset)
+    if not path.exists():
+        return None
+    try:
+        record = dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(
+            str(path), f"cannot be read ({error})", way_out="delete it, and run again"
+        ) from error
+    if record.get("results_version") != RESULTS_VERSION:
+        raise RunError(
+            str(path),
+            "was made by another results version",
+            value=record.get("results_version"),
+            way_out="delete it, and run again",
+        )
+    return record
+
+
+def job_with_model(job: Job, results: Path) -> Job:
+    """The job whose folder has the model, or will have it once it has run.
+
+    Records are kept and models are not, so a finished run may have lost its model; the same run
+    is then made once more, elsewhere.
+    """
+    if job.is_done() and (job.folder / MODEL).exists():
+        return job
+    folder = results / "tsne" / "runs" / job.dataset / job.model.replace(":", "_")
+    return replace(job, folder=folder)
+
+
+def make_tsne(results: Path, jobs: Sequence[Job]) -> Path:
+    """Lay out what the models of some runs make of their graph, and write the record.
+
+    Args:
+        results: The folder of records.
+        jobs: The runs, the localized model last.
+
+    Raises:
+        RunError: A model is not there, or came out differently from what its record says.
+    """
+    models = []
+    for job in jobs:
+        saved = load_run(job_with_model(job, results).folder)
+        _check_same(RunFolder(job.folder).result, saved)
+        models.append(saved)
+    return write_tsne(results, tsne_record(models, jobs[-1].task().data))
+
+
+def _check_same(record: Mapping[str, Any] | None, saved: SavedModel) -> None:
+    if record is not None and record["logits_sha256"] != saved.result["logits_sha256"]:
+        raise RunError(
+            str(saved.folder),
+            "trained again, the run gave other logits than its record says",
+            way_out="compare the versions in both records",
+        )
+
+
+def tsne_record(models: Sequence[SavedModel], data: Data) -> dict[str, Any]:
+    """Points for every model's representations and for the weights of the last model's nodes.
+
+    Args:
+        models: The models, the localized one last.
+        data: The graph they were trained on.
+    """
+    labels = data.y.numpy()
+    config = models[-1].config
+    return {
+        "results_version": RESULTS_VERSION,
+        "dataset": config["graph"]["dataset"],
+        "graph_sha256": config["graph"]["sha256"],
+        "recipe": config["recipe"],
+        "seed": config["seed"],
+        "perplexity": PERPLEXITY,
+        "tsne_seed": SEED,
+        "classes": config["graph"]["classes"],
+        "labels": labels.tolist(),
+        "representations": {m.config["model"]: _representations(m, data, labels) for m in models},
+        "weights": {"model": config["model"], "layer": LAYER + 1, **_weights(models[-1], data)},
+        "versions": versions(),
+    }
+
+
+def write_tsne(results: Path, record: dict[str, Any]) -> Path:
+    """Write a record on one line, since most of it is numbers, and say where."""
+    path = tsne_path(results, record["dataset"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path), replacing(path) as stream:
+        stream.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+    return path
+
+
+def _representations(saved: SavedModel, data: Data, labels: NDArray[np.int64]) -> dict[str, Any]:
+    """Points, and how well classes keep apart before they were laid out: silhouettes, -1 to 1."""
+    from sklearn.metrics import silhouette_samples
+
+    rows = saved.embeddings(data).numpy()
+    scores = silhouette_samples(rows, labels)
+    classes = range(len(saved.class_names))
+    return {
+        "test_accuracy": saved.result["test_accuracy"],
+        "logits_sha256": saved.result["logits_sha256"],
+        "silhouette": round(float(scores.mean()), 4),
+        "silhouette_by_class": [round(float(scores[labels == k].mean()), 4) for k in classes],
+        "points": plane(rows),
+    }
+
+
+def _weights(saved: SavedModel, data: Data) -> dict[str, Any]:
+    """Points of all W_v, the last one W, and how far they are from W, in units of its length."""
+    own, everywhere = node_weights(saved, data)
+    length = np.linalg.norm(everywhere)
+    distance = np.linalg.norm(own - everywhere, axis=1) / length
+    middle = own.mean(0)
+    spread = np.sqrt(np.square(own - middle).sum(1).mean())
+    return {
+        "distance_median": float(np.median(distance)),
+        "distance_highest": float(distance.max()),
+        "from_middle": float(np.linalg.norm(everywhere - middle) / length),
+        "spread": float(spread / length),
+        "points": plane(np.concatenate([own, everywhere[None]])),
+    }
+
+
+@torch.no_grad()
+def node_weights(saved: SavedModel, data: Data) -> tuple[Rows, Rows]:
+    """W_v of every node (N, H out in) and the global W (H out in), of the layer that is shown."""
+    assert isinstance(saved.model, Classifier)
+    conv = saved.model.layers[LAYER]
+    made: Modulations
+    _, made = conv(saved.embeddings(data), data.edge_index, return_modulations=True)
+    node = next(modulation for modulation in made if modulation.level == "node")
+    own = localized_weight(conv.weight, node.scale, node.shift)
+    return own.flatten(1).numpy(), conv.weight.flatten().numpy()
+
+
+def plane(rows: Rows) -> list[list[float]]:
+    """t-SNE's points for some rows, two decimals each; equal rows give equal points."""
+    from sklearn.manifold import TSNE
+
+    # W_v may differ in their fifth decimals only; t-SNE starts from principal components, which
+    # are taken of numbers of ordinary size.
+    centred = rows.astype(np.float64) - rows.mean(0)
+    scaled = centred / max(float(centred.std()), np.finfo(np.float64).tiny)
+    perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
+    layout = TSNE(2, perplexity=perplexity, init="pca", random_state=SEED, n_jobs=1)
+    points = layout.fit_transform(scaled)
+    return [[round(float(x), 2), round(float(y), 2)] for x, y in points]

@@ -1,0 +1,47 @@
+"""Marks that plots of suites share: ours are filled, the paper's are hollow and black."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import stdev
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nodewise.report.style import COLOURS, MARKS
+
+
+def hollow(axes: Axes, x: float, y: float, k: int) -> None:
+    """What the paper prints, as the k-th mark without a filling."""
+    look: dict[str, Any] = {
+        "markerfacecolor": "none",
+        "markeredgewidth": 1.4,
+        "markersize": 7,
+        "zorder": 4,
+    }
+    axes.plot(x, y, MARKS[k], color="black", **look)
+
+
+def entry(name: str, k: int, hollow: bool = False, line: Any = "") -> Line2D:
+    """The k-th mark and colour in a legend, or the paper's hollow one."""
+    colour = "black" if hollow else COLOURS[k]
+    face = "none" if hollow else colour
+    look: dict[str, Any] = {
+        "color": colour,
+        "markerfacecolor": face,
+        "markeredgewidth": 1.4 if hollow else 1.0,
+    }
+    return Line2D([], [], marker=MARKS[k], linestyle=line, label=name, **look)
+
+
+def legend(figure: Figure, entries: Sequence[Line2D]) -> None:
+    """A row of entries above the panels."""
+    look: dict[str, Any] = {"ncols": len(entries), "frameon": False, "fontsize": 9}
+    figure.legend(handles=entries, loc="outside upper left", **look)
+
+
+def spread(values: Sequence[float]) -> float:
+    """The deviation of a sample; zero where one is all there is."""
+    return stdev(values) if len(values) > 1 else 0.0

@@ -1,0 +1,92 @@
+"""Figure I: accuracy over the weight of each penalty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nodewise.experiments.published import published
+from nodewise.experiments.records import CellRuns, SuiteRuns, cell_runs, suite_runs
+from nodewise.experiments.suite import Suite, Variant
+from nodewise.report.means import mean_text
+from nodewise.report.section import Section, Table, shown_runs
+from nodewise.report.suite_plots import Curves, penalty_curves
+from nodewise.training.recipe import load_recipe
+
+# Models without a penalty, drawn as levels where the main table or the matched pairs have them.
+_LEVELS = ("GCN", "LGCN:global")
+
+
+def penalty_section(results: Path, suite: Suite) -> Section:
+    """A row for each weight of each penalty, and a panel for each data set."""
+    runs = suite_runs(results, suite)
+    curves = {dataset: _curves(runs, dataset) for dataset in suite.datasets}
+    levels = {dataset: _levels(results, suite, dataset) for dataset in suite.datasets}
+    return Section(
+        suite,
+        runs.there,
+        runs.wanted,
+        [_table(runs, key) for key in _penalties(suite)],
+        "Ours ± deviation over runs, every other weight as in the official recipe; n a number of "
+        "runs that is not complete.",
+        penalty_curves(curves, levels, _printed(suite)) if runs.there else None,
+        "Filled marks: our means with deviations. Lines without marks: models without penalties. "
+        "The hollow diamond is what the paper's Table 2 prints, at the weight it was made with.",
+        {
+            dataset: {
+                key: {str(w): [r["test_accuracy"] for r in cell] for w, cell in line.items()}
+                for key, line in of_dataset.items()
+            }
+            for dataset, of_dataset in curves.items()
+        },
+        runs.refused,
+    )
+
+
+def _penalties(suite: Suite) -> list[str]:
+    """The keys of the recipe that the suite's variants change."""
+    return list(dict.fromkeys(key for variant in suite.variants for key in variant.settings))
+
+
+def _line(suite: Suite, key: str) -> list[Variant]:
+    """The variants that change this key, and those that change nothing."""
+    return [v for v in suite.variants if key in v.settings or not v.settings]
+
+
+def _weight(suite: Suite, dataset: str, variant: Variant, key: str) -> float:
+    recipe = load_recipe(variant.recipe, suite.models[0], dataset, variant.settings)
+    return float(recipe.settings[key])
+
+
+def _curves(runs: SuiteRuns, dataset: str) -> Curves:
+    """Records by penalty and its weight."""
+    suite = runs.suite
+    return {
+        key: {
+            _weight(suite, dataset, v, key): runs.cell(dataset, suite.models[0], v.name).records
+            for v in _line(suite, key)
+        }
+        for key in _penalties(suite)
+    }
+
+
+def _levels(results: Path, suite: Suite, dataset: str) -> dict[str, CellRuns]:
+    plain = next(variant for variant in suite.variants if not variant.settings)
+    found = {model: cell_runs(results, dataset, model, plain) for model in _LEVELS}
+    return {model: cell for model, cell in found.items() if cell.records}
+
+
+def _printed(suite: Suite) -> dict[str, float]:
+    table: dict[str, Any] = published()["main"][suite.models[0]]
+    return {dataset: table[dataset]["accuracy"][0] for dataset in suite.datasets}
+
+
+def _table(runs: SuiteRuns, key: str) -> Table:
+    suite, model = runs.suite, runs.suite.models[0]
+    line = sorted(_line(suite, key), key=lambda v: _weight(suite, suite.datasets[0], v, key))
+    rows = []
+    for variant in line:
+        cells = [runs.cell(dataset, model, variant.name) for dataset in suite.datasets]
+        shown = [shown_runs(mean_text(cell), cell, suite.runs) for cell in cells]
+        rows.append((f"{_weight(suite, suite.datasets[0], variant, key):g}", shown))
+    return Table((f"{key}, accuracy in %", *suite.datasets), rows)

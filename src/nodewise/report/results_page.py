@@ -1,0 +1,92 @@
+"""The page of a folder of results: every suite with its tables, its plot and its records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from nodewise._version import __version__
+from nodewise.data.atomic import replacing
+from nodewise.report.page import Linked, Page
+from nodewise.report.section import MISSING, Row, Section, Shown, Table
+from nodewise.report.style import to_png, to_svg
+from nodewise.training.tensor_file import writing
+
+PAGE = "index.html"
+
+
+def write_results(out: Path, sections: Sequence[Section]) -> Path:
+    """Write the page and a PNG for each plot; plots of before that have no records any more go.
+
+    Args:
+        out: The folder to write to.
+        sections: What to show.
+
+    Returns:
+        The page.
+
+    Raises:
+        RunError: The folder cannot be written.
+    """
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+    page = Page("nodewise: the paper's tables and figures beside ours")
+    page.paragraph(
+        "Every number comes from records in the folder of results: open the runs below a cell to "
+        "get to its files. What has no record yet is called missing. Nothing is trained or "
+        "measured for this page."
+    )
+    page.contents([(s.suite.name, s.suite.title, s.state) for s in sections])
+    for section in sections:
+        _show(page, section, out)
+        _draw(out / f"{section.suite.name}.png", section)
+    with writing(out / PAGE):
+        page.write(out / PAGE, f"nodewise {__version__}; written by `nodewise report`.")
+    return out / PAGE
+
+
+def _show(page: Page, section: Section, out: Path) -> None:
+    suite = section.suite
+    page.heading(suite.title, suite.name)
+    page.paragraph(f"The paper: {suite.paper}")
+    page.paragraph(f"Where it is done otherwise: {suite.differs}")
+    page.paragraph(f"{section.state[0].upper()}{section.state[1:]}.")
+    if section.figure is not None:
+        page.figure(to_svg(section.figure), section.caption)
+    for table in section.tables:
+        page.table(table.columns, [_row(row, out) for row in table.rows])
+    page.paragraph(section.legend)
+    for error in section.refused:
+        page.paragraph(f"Left out: {error}")
+
+
+def _row(row: Row, out: Path) -> list[str | Linked]:
+    name, cells = row
+    return [name, *(_linked(cell, out) for cell in cells)]
+
+
+def _linked(cell: Shown, out: Path) -> Linked:
+    links = [(_label(path), os.path.relpath(path, out)) for path in cell.records]
+    return Linked(cell.text, cell.counted if cell is not MISSING else "", links)
+
+
+def _label(path: Path) -> str:
+    """A run by its seed, or by its model where a cell has runs of two; other records by name."""
+    seed = path.parent.name
+    model = path.parent.parent.parent.name
+    return f"{model} {seed.removeprefix('seed-')}" if seed.startswith("seed-") else path.stem
+
+
+def _draw(path: Path, section: Section) -> None:
+    with writing(path):
+        if section.figure is None:
+            path.unlink(missing_ok=True)
+            return
+        with replacing(path) as stream:
+            stream.write(to_png(section.figure))
+
+
+def plain_rows(table: Table) -> list[list[str]]:
+    """The rows of a table for a terminal."""
+    return [[name, *(cell.plain for cell in cells)] for name, cells in table.rows]

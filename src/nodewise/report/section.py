@@ -1,0 +1,107 @@
+"""What a report shows of a suite, before it is known whether on a page or on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from nodewise.errors import RunError
+from nodewise.experiments.records import CellRuns
+from nodewise.experiments.suite import Suite
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell of a table, with the records it comes from.
+
+    Attributes:
+        text: What it says.
+        records: Files.
+        count: How many runs, or pairs of runs, it stands for.
+        wanted: How many it should stand for.
+        unit: What is counted.
+    """
+
+    text: str
+    records: Sequence[Path] = ()
+    count: int = 0
+    wanted: int = 0
+    unit: str = "runs"
+
+    @property
+    def counted(self) -> str:
+        """How many there are, of how many where some are missing."""
+        unit = self.unit if self.wanted > 1 else self.unit.removesuffix("s")
+        return (
+            f"{self.count} of {self.wanted} {unit}" if self.is_partial else f"{self.count} {unit}"
+        )
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some runs are missing."""
+        return self.count < self.wanted
+
+    @property
+    def plain(self) -> str:
+        """The text for a terminal; a cell that is not complete says how many runs it has."""
+        return f"{self.text} n={self.count}" if self.count and self.is_partial else self.text
+
+
+MISSING = Shown("missing")
+
+
+def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:
+    """A cell about some runs; without any it is missing."""
+    return Shown(text, runs.paths, len(runs.records), wanted) if runs.records else MISSING
+
+
+Row = tuple[str, Sequence[Shown]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its columns, the first that of names, and for each name a row of cells."""
+
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What there is to show of a suite.
+
+    Attributes:
+        suite: The suite.
+        there: How many of its records there are.
+        wanted: How many there should be.
+        tables: Its tables.
+        legend: How to read them.
+        figure: Its plot, where it has one and there is something to plot.
+        caption: What the plot shows.
+        data: The same for programs.
+        refused: Records that were left out, and why.
+    """
+
+    suite: Suite
+    there: int
+    wanted: int
+    tables: Sequence[Table]
+    legend: str
+    figure: Figure | None = None
+    caption: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    refused: Sequence[RunError] = ()
+
+    @property
+    def state(self) -> str:
+        """How much of it there is, and what brings the rest."""
+        command = f"`nodewise reproduce {self.suite.name}`"
+        if self.there == 0:
+            return f"nothing yet; {command} makes it"
+        if self.there < self.wanted:
+            return f"{self.there} of {self.wanted} records; {command} makes the others"
+        return "complete"

@@ -1,0 +1,46 @@
+"""Which suite is shown how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from nodewise.errors import InputError
+from nodewise.experiments.suite import Suite
+from nodewise.report.ablation_section import ablation_section
+from nodewise.report.cost_section import cost_section
+from nodewise.report.main_table import paper_section
+from nodewise.report.matched_section import pair_section
+from nodewise.report.penalty_section import penalty_section
+from nodewise.report.section import Section
+from nodewise.report.tsne_section import tsne_section
+
+SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
+    "main": paper_section,
+    "val100": paper_section,
+    "ablation": ablation_section,
+    "matched": pair_section,
+    "splits": pair_section,
+    "lambda": penalty_section,
+    "cost": cost_section,
+    "tsne": tsne_section,
+}
+
+
+def read_section(results: Path, name: str) -> Section:
+    """What a folder of records has of a suite.
+
+    Raises:
+        UnknownNameError: There is no such suite.
+        InputError: There is no such folder.
+    """
+    suite = Suite.load(name)
+    if not results.is_dir():
+        raise InputError(
+            "results",
+            "is no folder",
+            value=str(results),
+            way_out="name the folder that `nodewise reproduce` filled",
+        )
+    return SECTIONS[name](results, suite)

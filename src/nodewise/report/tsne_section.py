@@ -1,0 +1,107 @@
+"""Figure II: nodes and their weights in the plane, from the record that keeps their points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nodewise.errors import RunError
+from nodewise.experiments.suite import Suite
+from nodewise.experiments.tsne import read_tsne, tsne_path
+from nodewise.report.section import MISSING, Row, Section, Shown, Table
+from nodewise.report.tsne_plot import layouts
+
+Record = Mapping[str, Any]
+
+
+def tsne_section(results: Path, suite: Suite) -> Section:
+    """Silhouettes of classes, distances of weights, and a picture."""
+    records, refused = _read(results, suite)
+    return Section(
+        suite,
+        len(records),
+        len(suite.datasets),
+        [_silhouettes(results, suite, records), _weights(results, suite, records)],
+        "The silhouette of a class says how much nearer its nodes are to each other than to the "
+        "next class, from -1 to 1, in the representations themselves and not in the picture. "
+        "Distances of weights are in units of the length of W.",
+        layouts(next(iter(records.values()))) if records else None,
+        "A mark is a node, its colour and shape the class. Left and middle: outputs of the hidden "
+        "layer; right: W_v of all nodes, the star is the global W. t-SNE keeps neighbours, not "
+        "distances or sizes.",
+        {name: _without_points(record) for name, record in records.items()},
+        refused,
+    )
+
+
+def _read(results: Path, suite: Suite) -> tuple[dict[str, Record], list[RunError]]:
+    records: dict[str, Record] = {}
+    refused = []
+    for dataset in suite.datasets:
+        try:
+            record = read_tsne(results, dataset)
+        except RunError as error:
+            refused.append(error)
+            continue
+        if record is not None:
+            records[dataset] = record
+    return records, refused
+
+
+def _silhouettes(results: Path, suite: Suite, records: Mapping[str, Record]) -> Table:
+    rows: list[Row] = []
+    for dataset in suite.datasets:
+        record = records.get(dataset)
+        if record is None:
+            rows.append((f"{dataset}: all classes", [MISSING] * len(suite.models)))
+            continue
+        path = tsne_path(results, dataset)
+        for name, values in _by_class(record, suite.models):
+            rows.append((f"{dataset}: {name}", [_from(path, f"{value:.3f}") for value in values]))
+    return Table(("silhouette", *suite.models), rows)
+
+
+def _by_class(record: Record, models: Sequence[str]) -> Iterator[tuple[str, list[float]]]:
+    """Each model's silhouette: of all classes, then of each."""
+    of_models = [record["representations"][model] for model in models]
+    yield "all classes", [of_model["silhouette"] for of_model in of_models]
+    for k, name in enumerate(record["classes"]):
+        yield name.replace("_", " "), [of_model["silhouette_by_class"][k] for of_model in of_models]
+
+
+def _from(path: Path, text: str) -> Shown:
+    return Shown(text, [path], 1, 1, "records")
+
+
+_DISTANCES = {
+    "distance_median": "of W_v from W, median",
+    "distance_highest": "of W_v from W, highest",
+    "spread": "of W_v from their middle, root mean square",
+    "from_middle": "of W from their middle",
+}
+
+
+def _weights(results: Path, suite: Suite, records: Mapping[str, Record]) -> Table:
+    rows = [
+        (
+            title,
+            [
+                _from(tsne_path(results, name), f"{records[name]['weights'][key]:.2g}")
+                if name in records
+                else MISSING
+                for name in suite.datasets
+            ],
+        )
+        for key, title in _DISTANCES.items()
+    ]
+    return Table(("distance", *suite.datasets), rows)
+
+
+def _without_points(record: Record) -> dict[str, Any]:
+    shown = {
+        model: {key: value for key, value in of_model.items() if key != "points"}
+        for model, of_model in record["representations"].items()
+    }
+    weights = {key: value for key, value in record["weights"].items() if key != "points"}
+    return {"representations": shown, "weights": weights}

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodewise.experiments.records import cell_runs, suite_runs
+from nodewise.experiments.suite import Suite, Variant
+from nodewise.training.recipe import load_recipe
+from tests.report.made_up import OFFICIAL, put_run, put_runs
+
+
+def test_records_come_by_seed_with_their_files(tmp_path: Path) -> None:
+    for seed in (10, 2, 0):
+        put_run(tmp_path, "LGCN:global", seed, 0.8)
+    found = cell_runs(tmp_path, "cora", "LGCN:global", OFFICIAL)
+    assert [record["seed"] for record in found.records] == [0, 2, 10]
+    assert [path.parent.name for path in found.paths] == ["seed-0", "seed-2", "seed-10"]
+    assert not found.refused
+
+
+def other_recipe() -> dict[str, Any]:
+    return load_recipe("official", "LGCN", "cora", {"lambda_local": 0.5}).settings
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ({"results_version": 0}, "results_version"),
+        ({"recipe": "paper"}, "recipe"),
+        ({"settings": other_recipe()}, "lambda_local"),
+        ({"seed": 5}, "seed"),
+        ({"model": "GCN"}, "model"),
+        ({"graph": {"dataset": "cora", "split": "random", "split_seed": 0}}, "split"),
+        (
+            {"graph": {"dataset": "cora", "split": "default", "split_seed": 0, "validation": 100}},
+            "validation",
+        ),
+    ],
+)
+def test_the_record_of_another_run_is_left_out_and_told(
+    tmp_path: Path, config: dict[str, Any], key: str
+) -> None:
+    put_run(tmp_path, "LGCN", 0, 0.8)
+    put_run(tmp_path, "LGCN", 1, 0.1, config=config)
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    assert [record["test_accuracy"] for record in found.records] == [0.8]
+    (error,) = found.refused
+    assert key in str(error) and "seed-1" in str(error)
+
+
+def test_a_recipe_key_that_is_newer_than_the_record_had_its_default(tmp_path: Path) -> None:
+    settings = load_recipe("official", "LGCN", "cora").settings
+    assert settings.pop("edge_share") == 1.0
+    put_run(tmp_path, "LGCN", 0, 0.8, config={"settings": settings})
+    assert len(cell_runs(tmp_path, "cora", "LGCN", OFFICIAL).records) == 1
+
+
+def test_damaged_records_do_not_hide_the_others(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.8, 0.81, 0.82, 0.83])
+    folder = tmp_path / "runs" / "cora" / "LGCN" / "official"
+    (folder / "seed-0" / "result.json").write_text("{")
+    (folder / "seed-1" / "config.toml").unlink()
+    record = json.loads((folder / "seed-2" / "result.json").read_text())
+    (folder / "seed-2" / "result.json").write_text(json.dumps({**record, "seed": 7}))
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    assert [record["seed"] for record in found.records] == [3]
+    assert len(found.refused) == 3
+
+
+@pytest.mark.parametrize("per_seed", [False, True])
+def test_runs_of_a_cell_share_graph_and_split(tmp_path: Path, per_seed: bool) -> None:
+    variant = Variant("mine", split="random", per_seed=per_seed)
+    for seed, changes in enumerate([{}, {"split_sha256": "1"}, {"graph_sha256": "1"}]):
+        path = put_run(tmp_path, "LGCN", seed, 0.8, variant=variant) / "result.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    found = cell_runs(tmp_path, "cora", "LGCN", variant)
+    assert [record["seed"] for record in found.records] == ([0, 1] if per_seed else [0])
+
+
+def test_a_suite_counts_what_it_has_and_wants(tmp_path: Path) -> None:
+    suite = Suite.load("ablation")
+    assert suite_runs(tmp_path, suite).there == 0
+    put_runs(tmp_path, "LGCN", [0.8] * 10)  # more than the three it asks for
+    runs = suite_runs(tmp_path, suite)
+    assert (runs.there, runs.wanted) == (3, 12 * 4 * 3)
+    assert len(runs.cell("cora", "LGCN").records) == 10

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import silhouette_score
+from typer.testing import CliRunner
+
+from nodewise.cli.app import app
+from nodewise.errors import RunError
+from nodewise.experiments import tsne
+from nodewise.experiments.runner import Job
+from nodewise.experiments.tsne import job_with_model, make_tsne, node_weights, plane, read_tsne
+from nodewise.training.run_folder import MODEL
+from nodewise.training.saved import load_run
+from tests.report.made_up import put_tsne
+
+QUICK = {"epochs": 3, "start_record_epoch": 0}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Job]]:
+    results = tmp_path_factory.mktemp("results")
+    jobs = [
+        Job("toy", model, 0, results / "runs" / model, "official", QUICK)
+        for model in ("GCN", "LGCN")
+    ]
+    for job in jobs:
+        job.run()
+    yield jobs
+
+
+def test_the_record_has_points_for_every_node_and_for_w(
+    trained: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tsne, "plane", lambda rows: [[0.0, 0.5]] * len(rows))
+    path = make_tsne(tmp_path, trained)
+    record = read_tsne(tmp_path, "toy")
+    assert path == tmp_path / "tsne" / "toy.json" and record is not None
+    data = trained[0].task().data
+    assert record["labels"] == data.y.tolist()
+    assert list(record["representations"]) == ["GCN", "LGCN"]
+    for job in trained:
+        kept = record["representations"][job.model]
+        rows = load_run(job.folder).embeddings(data).numpy()
+        assert len(kept["points"]) == data.num_nodes
+        assert kept["silhouette"] == pytest.approx(silhouette_score(rows, data.y), abs=1e-4)
+        assert len(kept["silhouette_by_class"]) == len(record["classes"])
+    weights = record["weights"]
+    assert len(weights["points"]) == data.num_nodes + 1
+    assert 0 < weights["distance_median"] <= weights["distance_highest"]
+
+
+def test_w_v_is_w_scaled_and_shifted_as_the_model_does(trained: list[Job]) -> None:
+    saved, data = load_run(trained[1].folder), trained[1].task().data
+    own, everywhere = node_weights(saved, data)
+    with torch.no_grad():
+        _, made = saved.model(*saved._inputs(data), return_modulations=True)
+    second = [modulation for modulation in made if modulation.level == "node"][1]
+    scale, shift = second.scale[7].detach().numpy(), second.shift[7].detach().numpy()
+    weight = saved.model.layers[1].weight.detach().numpy()  # type: ignore[union-attr, index]
+    expected = weight * scale[:, None, :] + shift[:, None, :]
+    np.testing.assert_allclose(own[7], expected.ravel(), rtol=1e-5, atol=1e-7)
+    np.testing.assert_array_equal(everywhere, weight.ravel())
+
+
+def test_a_run_that_has_lost_its_model_is_made_once_more(
+    trained: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tsne, "plane", lambda rows: [[0.0, 0.5]] * len(rows))
+    whole, lost = trained[0], replace(trained[1], folder=tmp_path / "runs" / "LGCN")
+    lost.run()
+    (lost.folder / MODEL).unlink()
+    assert job_with_model(whole, tmp_path) == whole
+    again = job_with_model(lost, tmp_path)
+    assert again.folder == tmp_path / "tsne" / "runs" / "toy" / "LGCN" and not again.is_done()
+    again.run()
+    make_tsne(tmp_path, [whole, lost])
+    result = lost.folder / "result.json"
+    result.write_text(json.dumps({**json.loads(result.read_text()), "logits_sha256": "0"}))
+    with pytest.raises(RunError, match="other logits"):
+        make_tsne(tmp_path, [whole, lost])
+
+
+def test_the_plane_is_the_same_every_time_and_keeps_groups_apart() -> None:
+    make = np.random.default_rng(0)
+    centres = np.repeat(np.eye(3), 20, 0)
+    rows = 1 + 1e-5 * (centres + 0.05 * make.standard_normal((60, 3)))
+    points = plane(rows)
+    assert points == plane(rows)
+    assert all(round(number, 2) == number for point in points for number in point)
+    assert silhouette_score(points, np.repeat(range(3), 20)) > 0.8
+
+
+def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
+    assert read_tsne(tmp_path, "cora") is None
+    path = put_tsne(tmp_path)
+    assert read_tsne(tmp_path, "cora") is not None
+    put_tsne(tmp_path, results_version=0)
+    with pytest.raises(RunError, match="another results version"):
+        read_tsne(tmp_path, "cora")
+    path.write_text("{")
+    with pytest.raises(RunError, match="cannot be read"):
+        read_tsne(tmp_path, "cora")
+
+
+def test_the_picture_needs_both_models(tmp_path: Path) -> None:
+    command = ["reproduce", "tsne", "--models", "GCN", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, command)
+    assert "together" in str(result.exception) and not list(tmp_path.iterdir())
+    put_tsne(tmp_path)
+    result = CliRunner().invoke(app, ["reproduce", "tsne", "--out", str(tmp_path)])
+    assert result.exit_code == 0 and "1 done, 0 left" in result.stdout

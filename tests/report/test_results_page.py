@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from typer.testing import CliRunner
+
+from nodewise.cli.app import app
+from nodewise.errors import InputError, UnknownNameError
+from nodewise.experiments.suite import NAMES, Suite
+from nodewise.report.results_page import write_results
+from nodewise.report.sections import SECTIONS, read_section
+from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
+
+
+class Seen(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"] or "")
+        if tag in ("script", "link", "iframe") or (
+            tag == "img" and not (found.get("src") or "").startswith("data:")
+        ):
+            self.fetched.append(tag)
+        self.anchors.add(found.get("id") or "")
+
+
+def fill(results: Path) -> None:
+    """A few records for every suite."""
+    for name in ("main", "val100", "ablation", "matched", "splits", "lambda"):
+        suite = Suite.load(name)
+        for dataset, model, variant in suite.only([], ["cora"]).cells():
+            for seed in range(2):
+                folder = results / "runs" / dataset / model.replace(":", "_") / variant.name
+                if not (folder / f"seed-{seed}").exists():
+                    put_run(results, model, seed, 0.8 + seed / 100, dataset, variant)
+    for model in Suite.load("cost").models:
+        put_cost(results, "cora", model, mflops=20.0)
+    put_tsne(results)
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(app, ["report", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_every_suite_has_its_section() -> None:
+    assert set(SECTIONS) == set(NAMES)
+
+
+def test_a_filled_folder_gives_one_page_and_a_picture_for_each_plot(tmp_path: Path) -> None:
+    fill(tmp_path)
+    page = tmp_path / "page" / "index.html"
+    told = run(tmp_path, "--json", "--out", page.parent)
+    text = page.read_text("utf-8")
+    seen = Seen(text)
+    assert not seen.fetched and "url(http" not in text
+    plots = {"ablation", "matched", "splits", "lambda", "cost", "tsne"}
+    assert {path.stem for path in page.parent.glob("*.png")} == plots
+    assert text.count("<svg") == len(plots)
+    for suite in map(Suite.load, NAMES):
+        assert suite.name in seen.anchors and f"#{suite.name}" in seen.links
+    files = [link for link in seen.links if not link.startswith("#")]
+    assert len(files) > 100
+    assert all((page.parent / unquote(link)).is_file() for link in set(files))
+    assert "../runs/cora/LGCN_global/official/seed-1/result.json" in files
+    answer = json.loads(told.splitlines()[-1])
+    assert answer["report"] == str(page) and set(NAMES) <= answer.keys()
+
+
+def test_links_are_relative_wherever_the_page_is(tmp_path: Path) -> None:
+    put_runs(tmp_path / "results", "LGCN", [0.8])
+    sections = [read_section(tmp_path / "results", "main")]
+    page = write_results(tmp_path / "else where" / "page", sections)
+    links = [link for link in Seen(page.read_text("utf-8")).links if not link.startswith("#")]
+    assert links and all((page.parent / unquote(link)).is_file() for link in links)
+
+
+def test_an_empty_folder_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+    told = run(tmp_path)
+    assert "nothing yet; `nodewise reproduce main` makes it" in told and "missing" in told
+    text = (tmp_path / "report" / "index.html").read_text("utf-8")
+    for name in NAMES:
+        assert f"othing yet; <code>nodewise reproduce {name}</code>" in text
+    assert "<td></td>" not in text and not list((tmp_path / "report").glob("*.png"))
+
+
+def test_half_a_suite_is_drawn_and_the_rest_said_to_be_missing(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.83, 0.84])
+    put_cost(tmp_path, "cora", "LGCN")
+    run(tmp_path)
+    text = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "2 of 10 runs" in text and "no runs yet" in text and "1 of 12 records" in text
+    drawn = {path.stem for path in (tmp_path / "report").glob("*.png")}
+    assert drawn == {"ablation", "lambda", "cost"}  # no pair has both sides yet
+
+
+def test_pictures_without_records_do_not_stay(tmp_path: Path) -> None:
+    path, out = put_tsne(tmp_path), tmp_path / "report"
+    write_results(out, [read_section(tmp_path, "tsne")])
+    assert (out / "tsne.png").read_bytes().startswith(b"\x89PNG")
+    path.unlink()
+    write_results(out, [read_section(tmp_path, "tsne")])
+    assert not (out / "tsne.png").exists()
+
+
+def test_records_that_are_left_out_are_told_on_the_page(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.83])
+    put_run(tmp_path, "LGCN", 1, 0.1, config={"results_version": 0})
+    put_cost(tmp_path, "cora", "GCN", results_version=0)
+    put_tsne(tmp_path, results_version=0)
+    sections = [read_section(tmp_path, name) for name in ("main", "cost", "tsne")]
+    text = write_results(tmp_path / "report", sections).read_text("utf-8")
+    for name in ("seed-1", "GCN.json", "cora.json"):
+        assert any("Left out" in line and name in line for line in text.splitlines())
+    assert "1 of 10 runs" in text and "2 of 10 runs" not in text
+
+
+def test_the_command_prints_every_row_and_the_promised_keys(tmp_path: Path) -> None:
+    put_runs(tmp_path, "GCN", [0.8, 0.82])
+    told = run(tmp_path, "--json")
+    cell = json.loads(told.splitlines()[-1])["main"]["GCN"]["cora"]
+    keys = "runs test_accuracy_mean test_accuracy_std test_micro_f_mean test_micro_f_std"
+    assert {*keys.split(), "paper_accuracy", "paper_micro_f"} <= cell.keys()
+    assert "81.0 ± 1.4 (81.5)" in told
+    assert all(model in told for model in Suite.load("main").models)
+
+
+def test_other_suites_are_printed_when_asked_for(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.83, 0.85])
+    put_runs(tmp_path, "LGCN:global", [0.82, 0.84])
+    told = run(tmp_path, "--suite", "matched", "--suite", "ablation")
+    assert "cora: LGCN - LGCN:global" in told and "LGCN, both levels" in told
+    assert "+1.0 [+1.0, +1.0] clear n=2" in told
+    assert "Planetoid" not in told
+
+
+def test_an_unknown_suite_or_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="matched"):
+        read_section(tmp_path, "match")
+    with pytest.raises(InputError, match="is no folder"):
+        read_section(tmp_path / "none", "main")
