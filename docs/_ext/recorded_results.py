@@ -1,37 +1,53 @@
-"""The directive `recorded-results`: the paper's main table as far as results/ has records of it."""
+"""The directive `recorded-results SUITE`: a suite as far as results/ has records of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
-from nodewise.experiments.suite import Suite
-from nodewise.report.main_table import cell_text, suite_table
+from nodewise.report.section import Section, Table
+from nodewise.report.sections import read_section
+from nodewise.report.style import to_png
 
 RESULTS = Path(__file__).parents[2] / "results"
+PLOTS = "_generated"
 
 
-def recorded(results: Path) -> str:
-    """A row for each recorded pair of model and data set."""
-    found = suite_table(results, Suite.load("main"))
+def table_of(table: Table) -> str:
+    """A table in Markdown; rows without any record are left out."""
     rows = [
-        f"| {model} | {dataset} | {cell['runs']} | {cell_text(cell)} |"
-        for model, cells in found.items()
-        for dataset, cell in cells.items()
+        [name, *(cell.plain for cell in cells)]
+        for name, cells in table.rows
+        if any(cell.count for cell in cells)
     ]
-    head = "| model | data set | runs | accuracy %, ± deviation (paper) |"
-    return "\n".join([head, "|---|---|---|---|", *rows])
+    ruler = ["---"] * len(table.columns)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [table.columns, ruler, *rows])
+
+
+def recorded(section: Section) -> str:
+    """How much there is, the tables, and how to read them."""
+    tables = [table_of(table) for table in section.tables]
+    return "\n\n".join([f"Records: {section.state}.", *tables, section.legend])
 
 
 class RecordedResults(SphinxDirective):
-    """Puts the table where it stands."""
+    """Puts tables and plot where it stands."""
+
+    required_arguments: ClassVar[int] = 1
 
     def run(self) -> list[Node]:
-        """The table as nodes of the page."""
-        return self.parse_text_to_nodes(recorded(RESULTS))
+        """Tables and plot as nodes of the page."""
+        section = read_section(RESULTS, self.arguments[0])
+        text = recorded(section)
+        if section.figure is not None:
+            path = Path(self.env.srcdir) / PLOTS / f"{section.suite.name}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(to_png(section.figure))
+            text += f"\n\n![{section.caption}](/{PLOTS}/{path.name})\n\n{section.caption}"
+        return self.parse_text_to_nodes(text)
 
 
 def setup(app: Any) -> dict[str, bool]:
