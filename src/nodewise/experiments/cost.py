@@ -7,7 +7,6 @@ nothing else to do; the record says how busy it was.
 from __future__ import annotations
 
 import ctypes
-import json
 import multiprocessing
 import os
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.errors import RunError
+from nodewise.experiments.records import read_record
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Variant, job_of
 from nodewise.training.recipe import default_settings, load_recipe
@@ -37,14 +37,9 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
         RunError: It cannot be read, or was measured under another recipe or results version.
     """
     path = cost_path(results, dataset, model)
-    if not path.exists():
+    record = read_record(path)
+    if record is None:
         return None
-    try:
-        record = dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
-        raise RunError(
-            str(path), f"cannot be read ({error})", way_out="delete it, and measure again"
-        ) from error
     # A key of a recipe that was unknown when it was measured had its default.
     record["settings"] = {**default_settings(), **record.get("settings", {})}
     for key, asked in _identity(dataset, model, variant).items():
@@ -52,7 +47,7 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
             raise RunError(
                 str(path),
                 f"was measured with another {key} than the one asked for",
-                way_out="delete it, and measure again",
+                way_out="delete it, and run again",
             )
     return record
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,21 @@ from nodewise.training.run_folder import RESULT, RunFolder, first_difference
 from nodewise.training.task import dataset_source
 
 Record = dict[str, Any]
+
+
+def read_record(path: Path) -> Record | None:
+    """A record that is no run's, or None where there is none.
+
+    Raises:
+        RunError: It cannot be read.
+    """
+    if not path.exists():
+        return None
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError) as error:
+        reason = f"cannot be read ({error})"
+        raise RunError(str(path), reason, way_out="delete it, and run again") from error
 
 
 @dataclass(frozen=True)

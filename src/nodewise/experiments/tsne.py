@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
+from nodewise.experiments.records import read_record
 from nodewise.experiments.runner import Job
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
@@ -46,14 +47,9 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
         RunError: It cannot be read, or comes from another results version.
     """
     path = tsne_path(results, dataset)
-    if not path.exists():
+    record = read_record(path)
+    if record is None:
         return None
-    try:
-        record = dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
-        raise RunError(
-            str(path), f"cannot be read ({error})", way_out="delete it, and run again"
-        ) from error
     if record.get("results_version") != RESULTS_VERSION:
         raise RunError(
             str(path),
