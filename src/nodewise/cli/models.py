@@ -19,8 +19,9 @@ def models(
 ) -> None:
     """List the models that `train` knows, with their parameters beside the paper's.
 
-    Parameters are counted as the paper does it: without biases, but for the bias of GIN's MLP;
-    DeepWalk's and Planetoid's are their vectors, two for each node, and Planetoid's layers.
+    Sizes are those of the recipe `official`. Parameters are counted as the paper does it: without
+    biases, but for the bias of GIN's MLP; DeepWalk's and Planetoid's are their vectors, two for each
+    node, and Planetoid's layers.
 
     **Examples**
 
@@ -31,12 +32,15 @@ def models(
     from nodewise.data.files import data_root
     from nodewise.experiments.published import printed_parameters
     from nodewise.models.zoo import ZOO, build_model, paper_count
+    from nodewise.training.recipe import load_recipe
 
     known = find_dataset(dataset)
     counts = known.counts or Counts.of(known.graph(data_root(root)))
     rows: list[dict[str, Any]] = []
     for name in ZOO:
-        model = build_model(name, counts.features, counts.classes, counts.nodes)
+        recipe = load_recipe("official", name, dataset)
+        sizes = (counts.features, counts.classes, counts.nodes)
+        model = build_model(name, *sizes, **vars(recipe.architecture))
         rows.append(
             {
                 "name": name,
