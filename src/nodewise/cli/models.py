@@ -20,8 +20,8 @@ def models(
     """List the models that `train` knows, with their parameters beside the paper's.
 
     Sizes are those of the recipe `official`. Parameters are counted as the paper does it: without
-    biases, but for the bias of GIN's MLP; DeepWalk's and Planetoid's are their vectors, two for each
-    node, and Planetoid's layers.
+    biases, but for the bias of GIN's MLP; DeepWalk's and Planetoid's are their vectors, two for
+    each node, and Planetoid's layers.
 
     **Examples**
 
