@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
-from nodewise import NodeClassifier
+from nodewise import NodeClassifier, read_graph
 from nodewise.data.splits import random_split
 from nodewise.errors import GraphError, RecipeError, RunError, SplitError
 from tests.training.tasks import small_graph
@@ -118,6 +119,16 @@ def test_bad_input_is_refused(data: Data) -> None:
     broken.x = torch.ones(60, 3)
     with pytest.raises(GraphError, match="trained on 7 features"):
         fitted.predict(broken)
+
+
+def test_what_is_no_graph_and_what_cannot_be_scored_is_told(data: Data) -> None:
+    table = read_graph(edges=pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}))
+    with pytest.raises(GraphError, match=r"no graph of PyTorch Geometric.*GraphTable.*\.data"):
+        NodeClassifier("GCN").fit(table)
+    trained = NodeClassifier("GCN", settings={"epochs": 2}, random_state=0).fit(data)
+    bare = Data(x=data.x, edge_index=data.edge_index, y=data.y)
+    with pytest.raises(SplitError, match=r"test_mask.*score\(data, index\)"):
+        trained.score(bare)
 
 
 def test_a_recipe_can_be_chosen_on_validation_nodes(tmp_path: Path, data: Data) -> None:

@@ -132,7 +132,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         return self._saved().logits(data).softmax(1).cpu().numpy()
 
     def score(self, data: Data, index: ArrayLike | None = None) -> float:
-        """The accuracy on `index`, or on `data.test_mask`."""
+        """The accuracy on `index`, or on `data.test_mask`.
+
+        Raises:
+            SplitError: There is neither.
+        """
+        if index is None and "test_mask" not in data:
+            way_out = "say which nodes: score(data, index)"
+            raise SplitError("test_mask", "is not there, and no index either", way_out=way_out)
         nodes = np.asarray(data.test_mask.nonzero().view(-1) if index is None else index)
         right = self.predict_proba(data).argmax(1) == data.y.numpy()
         return float(right[nodes].mean())

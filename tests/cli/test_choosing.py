@@ -8,35 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from nodewise.cli.app import app
-from nodewise.errors import NodewiseError
-from tests.cli.test_own_graph import write_karate
+from tests.cli.test_own_graph import answer, done, invoke, refused, write_karate
 
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
 QUICK = ["--set", "epochs=6", "--set", "hidden_channels=4", "--threads", "1"]
 AUTO = ["train", *TABLES, "--recipe", "auto", *QUICK]
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def answer(*arguments: object) -> dict[str, Any]:
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, (result.output, result.exception)
-    return dict(json.loads(result.stdout.splitlines()[-1]))
-
-
-def refused(*arguments: object) -> str:
-    result = invoke(*arguments)
-    assert isinstance(result.exception, NodewiseError), (result.output, result.exception)
-    assert "\n" not in str(result.exception)
-    return str(result.exception)
 
 
 @pytest.fixture
@@ -90,6 +69,9 @@ def test_weights_leave_out_models_that_cannot_use_them(here: Path) -> None:
     outcomes = {one["model"]: one["outcome"] for one in found["choice"]["candidates"]}
     assert "does not use the weights" in outcomes["LGAT"]
     assert answer("evaluate", "run")["same_bits"] is True
+    told = done(*AUTO, "--weight", "w", "--out", "run").splitlines()
+    lines = [line for line in told if "does not use the weights" in line]
+    assert lines and all(line.startswith("left out: ") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,18 @@ def test_embeddings_are_a_row_for_each_id(here: Path, name: str) -> None:
     assert table["e0"].nunique() > 1
 
 
+def test_predictions_are_written_as_their_name_says(here: Path) -> None:
+    done("predict", "run", "--out", "p.csv")
+    done("predict", "run", "--out", "p.parquet")
+    csv_rows, parquet_rows = pd.read_csv("p.csv"), pd.read_parquet("p.parquet")
+    assert list(csv_rows.columns) == list(parquet_rows.columns)
+    assert list(csv_rows["prediction"]) == list(parquet_rows["prediction"])
+    for out in ("p.csv.gz", "p", ".", "/"):
+        assert "must be a CSV or a Parquet file" in refused("predict", "run", "--out", out)
+    said = refused("predict", "run", "--out", "same.csv", "--embeddings", "./same.csv")
+    assert "is the file of --out" in said and not (here / "same.csv").exists()
+
+
 def test_weights_of_edges_make_a_difference_and_come_back(here: Path) -> None:
     done(*TRAIN, "--weight", "w", "--out", "weighted")
     assert answer("evaluate", "weighted")["same_bits"] is True

@@ -36,6 +36,6 @@ def test_the_table_keeps_ids_and_bits(tmp_path: Path) -> None:
     table = pd.read_parquet(tmp_path / "rows.parquet")
     assert table["id"].tolist() == ["a", "b", "c"]
     assert torch.equal(torch.tensor(table[["e0", "e1"]].to_numpy()), rows)
-    with pytest.raises(InputError, match=r"\.parquet or \.csv"):
+    with pytest.raises(InputError, match=r"\.csv or \.parquet"):
         write_embeddings(tmp_path / "rows.txt", ["a"], rows)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from nodewise.ops.compiled import kernel
 from nodewise.ops.fused.simd import add, fma, full, load, store
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fma_peak(first, last, part, count, out):
     """Eight independent chains of multiply-adds, `count` long, for each row of `out`."""
     for row in range(first, last):
@@ -19,7 +18,7 @@ def fma_peak(first, last, part, count, out):
         store(out[row], 0, add(add(add(a, b), add(c, d)), add(add(e, f), add(g, h))))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def copy_peak(first, last, part, source, target):
     """Copy rows, eight lanes at a time."""
     for row in range(first, last):

@@ -60,9 +60,12 @@ def _choose(question: Question, quiet: bool) -> Choice:
 
 
 def _tell(record: Mapping[str, Any]) -> None:
-    rows = [_row(about) for about in (*record["candidates"], record["beside"]) if about]
+    played = [about for about in (*record["candidates"], record["beside"]) if about]
     columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
-    print_table(columns, rows)
+    print_table(columns, [_row(about) for about in played if about["epochs"]])
+    for about in played:
+        if not about["epochs"]:
+            typer.echo(f"left out: {about['name']} ({about['model']}): {about['outcome']}")
     typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")
     if record["sentence"]:
         typer.echo(record["sentence"])

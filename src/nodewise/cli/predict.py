@@ -37,7 +37,7 @@ def predict(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict every node's class, with probabilities, into a CSV file.
+    """Predict every node's class, with probabilities, into a CSV (or Parquet) file.
 
     Columns: `id`, `prediction`, and `p_CLASS` for every class. The graph is the one of training; a
     run that was trained on tables also predicts later ones with the same columns, bigger or not.
@@ -50,12 +50,11 @@ def predict(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.training.embeddings import check_embeddings_path, write_embeddings
+    from nodewise.training.embeddings import write_embeddings
     from nodewise.training.predictions import write_predictions
     from nodewise.training.saved import load_run
 
-    if embeddings is not None:
-        check_embeddings_path(embeddings)
+    _check_paths(out, embeddings)
     model = load_run(run, device=device)
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root)
@@ -74,6 +73,19 @@ def predict(
 
         about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
         typer.echo(dumps(about))
+
+
+def _check_paths(out: Path, embeddings: Path | None) -> None:
+    """Before anything is computed."""
+    from nodewise.errors import InputError
+    from nodewise.training.node_table import check_table_path
+
+    check_table_path("--out", out)
+    if embeddings is not None:
+        check_table_path("--embeddings", embeddings)
+        if embeddings.resolve() == out.resolve():
+            way_out = "give each a name of its own"
+            raise InputError("--embeddings", "is the file of --out", value=out, way_out=way_out)
 
 
 def _graph(

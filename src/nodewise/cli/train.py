@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -205,6 +206,6 @@ def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
             ["mean", *(percent(summary, name) for name in names), "", f"{summary['seconds']:.1f}"]
         )
     columns = ("", "test accuracy %", "micro-F %", "macro-F %", "val accuracy %", "epoch", "s")
-    next_step = f"nodewise predict {folder} --out predictions.csv"
+    next_step = f"nodewise predict {quote(str(folder))} --out predictions.csv"
     footer = "" if quiet else f"report: {summary['report']}; next: {next_step}"
     print_table(columns, rows, footer)

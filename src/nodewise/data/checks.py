@@ -28,6 +28,15 @@ def check_data(data: Data) -> None:
         GraphError: The graph is malformed.
         SplitError: The masks are.
     """
+    from torch_geometric.data import Data
+
+    if not isinstance(data, Data):
+        raise GraphError(
+            "data",
+            "is no graph of PyTorch Geometric",
+            value=type(data).__name__,
+            way_out="give a torch_geometric.data.Data; of a GraphTable it is `.data`",
+        )
     for field in ("x", "edge_index"):
         if field not in data:
             raise GraphError(field, "is missing", way_out=f"build the graph with Data({field}=...)")

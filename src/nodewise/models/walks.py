@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nodewise.data.frozen_random import FrozenRandom
+from nodewise.ops.compiled import kernel
 from nodewise.ops.fused import threads
 from nodewise.ops.neighbourhood import offsets
 
@@ -96,7 +97,7 @@ def _splitmix64(key: Any) -> Any:
     return z ^ (z >> _S31)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(
     first: Any,
     last: Any,

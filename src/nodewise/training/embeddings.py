@@ -10,11 +10,10 @@ from typing import Any
 from torch import Tensor
 from torch.nn import Module
 
-from nodewise.data.atomic import replacing
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.deepwalk import DeepWalk
-from nodewise.training.tensor_file import writing
+from nodewise.training.node_table import check_table_path, write_node_table
 
 
 @singledispatch
@@ -42,21 +41,6 @@ def _(model: DeepWalk, *inputs: Any) -> Tensor:
     return model.embedding
 
 
-def check_embeddings_path(path: Path) -> None:
-    """Check that we can write a table of that name.
-
-    Raises:
-        InputError: Its ending is none that we know.
-    """
-    if path.suffix not in _WRITERS:
-        raise InputError(
-            "--embeddings",
-            "must be a Parquet or a CSV file",
-            value=str(path),
-            way_out="let its name end in .parquet or .csv",
-        )
-
-
 def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
     """Write `id, e0, e1, ...`, a row for each node, as Parquet or CSV by the name's ending.
 
@@ -66,20 +50,8 @@ def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
     """
     import pandas as pd
 
-    check_embeddings_path(path)
+    check_table_path("--embeddings", path)
     columns = [f"e{i}" for i in range(rows.size(1))]
     frame = pd.DataFrame(rows.cpu().numpy(), columns=columns)
     frame.insert(0, "id", list(ids))
-    with writing(path), replacing(path) as stream:
-        _WRITERS[path.suffix](frame, stream)
-
-
-def _write_parquet(frame: Any, stream: Any) -> None:
-    frame.to_parquet(stream, index=False)
-
-
-def _write_csv(frame: Any, stream: Any) -> None:
-    frame.to_csv(stream, index=False, lineterminator="\n")
-
-
-_WRITERS = {".parquet": _write_parquet, ".csv": _write_csv}
+    write_node_table(path, frame)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 from torch import Tensor
 
-from nodewise.data.atomic import replacing
-from nodewise.training.tensor_file import writing
+from nodewise.training.node_table import check_table_path, write_node_table
 
 
 def write_predictions(
     path: Path, ids: Iterable[object], logits: Tensor, class_names: Sequence[str]
 ) -> None:
-    """Write a CSV file with a row for every node.
+    """Write a row for every node, as CSV or Parquet by the name's ending.
 
     Args:
         path: The file; it is written whole or not at all.
@@ -25,14 +23,14 @@ def write_predictions(
         class_names: One for every class.
 
     Raises:
+        InputError: The ending is neither.
         RunError: It cannot be written.
     """
-    probabilities = logits.softmax(1).tolist()
-    predictions = logits.argmax(1).tolist()
-    with writing(path), replacing(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8", newline="", write_through=True)
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(["id", "prediction", *(f"p_{name}" for name in class_names)])
-        for node, best, row in zip(ids, predictions, probabilities, strict=True):
-            table.writerow([node, class_names[best], *(f"{p:.6g}" for p in row)])
-        text.detach()
+    import pandas as pd
+
+    check_table_path("--out", path)
+    columns = [f"p_{name}" for name in class_names]
+    frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
+    frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
+    frame.insert(0, "id", list(ids))
+    write_node_table(path, frame, "%.6g")

@@ -7,10 +7,10 @@ halves are left on the edges, to be summed in the order of the sources.
 
 from __future__ import annotations
 
-from numba import njit
+from nodewise.ops.compiled import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def forward(first, last, part, chunks, z, ends, source, ptr, slope, out, squares):
     """out = z * (1 + r_a) + r_b with r = leaky_relu(target half + source half).
 
@@ -35,7 +35,7 @@ def forward(first, last, part, chunks, z, ends, source, ptr, slope, out, squares
         squares[chunk, 0], squares[chunk, 1] = square_a, square_b
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def backward(
     first,
     last,

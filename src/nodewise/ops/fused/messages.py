@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from nodewise.ops.compiled import kernel
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP
 from nodewise.ops.fused.layer import (
@@ -144,7 +145,7 @@ def _forward_group(layer, group, own, messages, squares):
         first += tile
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def forward(first, last, own, layer, messages, squares):
     """Fill `messages` (E, heads, out) and `squares` (chunks, 2): sums of (a - 1)^2 and of b^2."""
     chunks, groups = squares.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from nodewise.ops.compiled import kernel
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP, add_grad_expand, grad_code, through_activation
 from nodewise.ops.fused.layer import (
@@ -216,7 +217,7 @@ def _backward_group(layer, group, own, grads, chunk):
         first += tile
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def backward(first, last, own, layer, grads):
     """Fill `grads` for a range of chunks of the targets."""
     chunks, groups = grads.weight.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP

@@ -6,12 +6,11 @@ cleared. The way back spreads the gradient over that row, and every neighbour's 
 
 from __future__ import annotations
 
-from numba import njit
-
+from nodewise.ops.compiled import kernel
 from nodewise.ops.fused.simd import get
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def forward(first, last, own, chunks, rows, values, weight, source, ptr, pooled, out):
     """out = the entries of sum_u w_uv h_u, target by target.
 
@@ -31,7 +30,7 @@ def forward(first, last, own, chunks, rows, values, weight, source, ptr, pooled,
             own[f] = 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def backward(
     first,
     last,

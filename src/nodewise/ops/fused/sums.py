@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from numba import njit
 
+from nodewise.ops.compiled import kernel
 from nodewise.ops.fused.simd import add, fma, full, load, store, total
 
 # Columns that go together: of wide rows, a core's own cache holds only so much.
@@ -72,7 +73,7 @@ def _panel(x, index, weight, heads, head, begin, end, width, start, columns, out
         out[v * width + o] = result
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def weighted(first, last, part, chunks, x, index, weight, ptr, heads, width, out):
     """out[v] = sum over e of v's run of weight[e] * x[index[e]]; an empty `weight` is all ones.
 
@@ -92,7 +93,7 @@ def weighted(first, last, part, chunks, x, index, weight, ptr, heads, width, out
                     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def dots(first, last, part, chunks, x, g, index, ptr, heads, width, out):
     """out[e] = x[index[e]] . g[v], head by head, for every edge e of v's run.
 

@@ -1,0 +1,16 @@
+"""How kernels are compiled: without the interpreter's lock, and once for a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile when first called; kept on disk unless there is no place where we may write."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return njit(nogil=True)(function)
