@@ -263,7 +263,7 @@ def test_a_table_that_is_gone_or_changed_is_one_line(here: Path, command: tuple[
         (("train", *TABLES, "--label", "club", "--missing", "meen"), "did you mean 'mean'"),
         (("train", *TABLES, "--label", "club", "--text-as", "bags"), "did you mean 'bag'"),
         (("predict", "run", "toy", *TABLES), "asked for twice"),
-        (("predict", "run", "--embeddings", "rows.xlsx"), ".parquet or .csv"),
+        (("predict", "run", "--embeddings", "rows.xlsx"), ".csv or .parquet"),
         (("predict", "run", "--nodes", "nodes.csv"), "--edges: is missing"),
     ],
 )
