@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nodewise.errors import InputError, NodewiseError
 from nodewise.experiments.runner import Job, Workers
+from nodewise.experiments.search_folder import open_search
 from nodewise.models.zoo import find_row
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ class Search:
     job: Job
     runs: int = 1
     workers: int = 1
+
+    def config(self) -> dict[str, Any]:
+        """What makes a search this search and no other; loads the graph and its split.
+
+        Raises:
+            NodewiseError: There is no such data set, split, or file.
+        """
+        about = self.job.task().config(self.job.seed)
+        return {**about, "fixed": dict(self.job.settings), "runs": self.runs}
 
     def jobs(self, number: int, settings: Mapping[str, Any]) -> list[Job]:
         """The runs of one trial."""
@@ -80,7 +90,6 @@ def open_study(folder: Path, seed: int) -> Study:
         way_out = "pip install nodewise[search]"
         raise InputError("search", "needs optuna", way_out=way_out) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    folder.mkdir(parents=True, exist_ok=True)
     backend = JournalFileBackend(str(folder / "study.log"))
     return optuna.create_study(
         storage=optuna.storages.JournalStorage(backend),
@@ -95,14 +104,19 @@ def run_search(search: Search, trials: int, timeout: float | None = None) -> Ite
     """Try until there are so many trials, or the time is over; yields the study after each round.
 
     A study in the folder is continued. A trial that diverges counts as a failed one.
+
+    Raises:
+        NodewiseError: There is no such data set or split; nothing has been written then.
+        RunError: The folder holds another search, or something else.
     """
-    study = open_study(search.job.folder, search.job.seed)
-    space, began = search_space(search.job.model, search.job.settings), perf_counter()
-    yield study
-    with Workers(search.workers) as workers:
-        while _ended(study) < trials and (timeout is None or perf_counter() - began < timeout):
-            _round(study, search, space, workers)
-            yield study
+    with open_search(search.job.folder, search.config()):
+        study = open_study(search.job.folder, search.job.seed)
+        space, began = search_space(search.job.model, search.job.settings), perf_counter()
+        yield study
+        with Workers(search.workers) as workers:
+            while _ended(study) < trials and (timeout is None or perf_counter() - began < timeout):
+                _round(study, search, space, workers)
+                yield study
 
 
 def _ended(study: Study) -> int:
