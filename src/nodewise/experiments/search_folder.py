@@ -1,4 +1,4 @@
-"""A search's folder: what is sought lies beside the study, so that no other search goes on with it."""
+"""A search's folder: what is sought lies beside the study, and nothing else is sought there."""
 
 from __future__ import annotations
 
