@@ -14,6 +14,7 @@ from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.recipe import (
     Optimization,
     Recipe,
+    format_settings,
     load_recipe,
     parse_settings,
     recipe_names,
@@ -121,3 +122,13 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     assert load_recipe(path, None).name == "mine"
     with pytest.raises(UnknownNameError, match="official"):
         load_recipe("oficial", "LGCN")
+
+
+def test_settings_are_written_as_they_are_read() -> None:
+    settings = {"layer_norm": False, "learning_rate": 1e-05, "act": "elu", "hidden_channels": 8}
+    assert parse_settings(format_settings(settings)) == settings
+
+
+def test_truth_values_may_be_written_as_in_python() -> None:
+    found = parse_settings(["layer_norm=True", "residual=False"])
+    assert found == {"layer_norm": True, "residual": False}

@@ -58,7 +58,7 @@ def search(
     """
     from nodewise.experiments.runner import Job
     from nodewise.experiments.search import Search
-    from nodewise.training.recipe import load_recipe, parse_settings
+    from nodewise.training.recipe import format_settings, load_recipe, parse_settings
 
     check_device(device)
     fixed = parse_settings(settings or [])
@@ -69,9 +69,9 @@ def search(
     )
     best = _run(Search(job, runs, workers or os.cpu_count() or 1), trials, timeout, quiet)
     if not quiet:
-        typer.echo(f"validation accuracy {100 * best['val_accuracy']:.1f} % of the best, with")
-    for key, value in best["settings"].items():
-        typer.echo(f"  --set {key}={value}")
+        typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
+    for setting in format_settings(best["settings"]):
+        typer.echo(f"  --set {setting}")
     if json:
         from json import dumps
 
@@ -80,23 +80,24 @@ def search(
 
 def _run(search: Search, trials: int, timeout: float | None, quiet: bool) -> dict[str, Any]:
     from nodewise.errors import InputError
-    from nodewise.experiments.search import run_search
+    from nodewise.experiments.search import ended_trials, run_search
 
     name = f"{search.job.model} on {search.job.dataset}"
     with make_progress(quiet, "best") as progress:
         bar = progress.add_task(name, total=trials, best="")
         try:
             for study in run_search(search, trials, timeout):
-                progress.update(bar, completed=len(study.trials), best=_best(study))
+                progress.update(bar, completed=ended_trials(study), best=_best(study))
         except KeyboardInterrupt:
-            typer.echo("nodewise: stopped; run the same command to go on", err=True)
+            typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)
             raise typer.Exit(INTERRUPTED) from None
     if not _best(study):
         raise InputError("search", "no trial came to an end", way_out="give it more time")
+    found = {key: _rounded(value) for key, value in study.best_params.items()}
     return {
         "val_accuracy": study.best_value,
-        "settings": {key: _rounded(value) for key, value in study.best_params.items()},
-        "trials": len(study.trials),
+        "settings": {**search.job.settings, **found},
+        "trials": ended_trials(study),
         "out": str(search.job.folder),
     }
 

@@ -19,7 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError
-from nodewise.training.interrupts import INTERRUPTED, asking_to_stop, ignoring_interrupts
+from nodewise.training.interrupts import (
+    INTERRUPTED,
+    asking_to_stop,
+    delaying_interrupts,
+    ignoring_interrupts,
+)
 
 if TYPE_CHECKING:
     from nodewise.training.loaded_graph import LoadedGraph
@@ -102,12 +107,16 @@ class Workers:
         with ignoring_interrupts():
             # Inherited: Ctrl-C goes to all processes, and only those at work know what to do.
             forkserver.ensure_running()
-        self._pool = ProcessPoolExecutor(count, context, initializer=_start)
+        # No lock: a process that is killed while it reads must not keep the others waiting.
+        self._over = context.Value("b", 0, lock=False)
+        self._pool = ProcessPoolExecutor(count, context, _start, (self._over,))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Signals do not reach a job that a process has taken but not begun.
+        self._over.value = 1
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
@@ -116,10 +125,8 @@ class Workers:
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
         """
         # An interrupt while a process is being started would leave it behind, unknown to the pool.
-        with asking_to_stop() as asked:
+        with delaying_interrupts():
             doing = {self._pool.submit(_work, job): job for job in jobs}
-        if asked():
-            raise KeyboardInterrupt
         for done in as_completed(doing):
             yield doing[done], _outcome(done)
 
@@ -147,9 +154,15 @@ def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> LoadedGraph
     return load_source(dict(source), root)
 
 
-def _start() -> None:
+# In a process that does jobs: not 0 once whoever gave them out wants no more.
+_over: Any = None
+
+
+def _start(over: Any) -> None:
     import torch
 
+    global _over
+    _over = over
     torch.set_num_threads(1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -163,8 +176,8 @@ def _end_with_parent() -> None:
 
 
 def _work(job: Job) -> dict[str, Any]:
-    with asking_to_stop() as stop:
-        record = job.run(stop)
+    with asking_to_stop() as asked:
+        record = job.run(lambda: asked() or bool(_over.value))
     parent = parent_process()
     if parent is not None and not parent.is_alive():
         os._exit(INTERRUPTED)  # nobody is left to take the record, which lies in its folder

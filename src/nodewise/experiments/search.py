@@ -11,9 +11,11 @@ from statistics import fmean
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nodewise.errors import InputError, NodewiseError
+from nodewise.errors import DivergedError, InputError, NodewiseError
 from nodewise.experiments.runner import Job, Workers
+from nodewise.experiments.search_folder import open_search
 from nodewise.models.zoo import find_row
+from nodewise.training.interrupts import delaying_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -34,6 +36,20 @@ class Search:
     job: Job
     runs: int = 1
     workers: int = 1
+
+    @property
+    def abreast(self) -> int:
+        """Trials side by side."""
+        return max(1, self.workers // self.runs)
+
+    def config(self) -> dict[str, Any]:
+        """What makes a search this search and no other; loads the graph and its split.
+
+        Raises:
+            NodewiseError: There is no such data set, split, or file.
+        """
+        about = self.job.task().config(self.job.seed)
+        return {**about, "fixed": dict(self.job.settings), "runs": self.runs}
 
     def jobs(self, number: int, settings: Mapping[str, Any]) -> list[Job]:
         """The runs of one trial."""
@@ -73,62 +89,98 @@ def open_study(folder: Path, seed: int) -> Study:
     Raises:
         InputError: optuna is not installed.
     """
-    try:
-        import optuna
-        from optuna.storages.journal import JournalFileBackend
-    except ImportError as error:
-        way_out = "pip install nodewise[search]"
-        raise InputError("search", "needs optuna", way_out=way_out) from error
+    _check_optuna()
+    import optuna
+    from optuna.storages.journal import JournalFileBackend
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    folder.mkdir(parents=True, exist_ok=True)
     backend = JournalFileBackend(str(folder / "study.log"))
-    return optuna.create_study(
+    study = optuna.create_study(
         storage=optuna.storages.JournalStorage(backend),
         study_name="nodewise",
         direction="maximize",
         load_if_exists=True,
-        sampler=optuna.samplers.TPESampler(seed=seed, n_startup_trials=12, multivariate=False),
     )
+    # With the first seed again, a study that goes on would propose what it has tried.
+    seed += len(study.get_trials(deepcopy=False))
+    study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=12, multivariate=False)
+    return study
+
+
+def _check_optuna() -> None:
+    try:
+        import optuna  # noqa: F401
+    except ImportError as error:
+        way_out = "pip install nodewise[search]"
+        raise InputError("search", "needs optuna", way_out=way_out) from error
 
 
 def run_search(search: Search, trials: int, timeout: float | None = None) -> Iterator[Study]:
     """Try until there are so many trials, or the time is over; yields the study after each round.
 
     A study in the folder is continued. A trial that diverges counts as a failed one.
+
+    Raises:
+        NodewiseError: There is no such data set or split; nothing has been written then.
+        RunError: The folder holds another search, or something else.
     """
-    study = open_study(search.job.folder, search.job.seed)
-    space, began = search_space(search.job.model, search.job.settings), perf_counter()
-    yield study
-    with Workers(search.workers) as workers:
-        while _ended(study) < trials and (timeout is None or perf_counter() - began < timeout):
-            _round(study, search, space, workers)
-            yield study
+    _check_optuna()  # fails now rather than in a folder half made
+    with open_search(search.job.folder, search.config()):
+        study = open_study(search.job.folder, search.job.seed)
+        space, began = search_space(search.job.model, search.job.settings), perf_counter()
+        yield study
+        with Workers(search.workers) as workers:
+            while (left := trials - ended_trials(study)) > 0:
+                if timeout is not None and perf_counter() - began >= timeout:
+                    break
+                _round(study, search, _next(study, space, min(left, search.abreast)), workers)
+                yield study
 
 
-def _ended(study: Study) -> int:
+def ended_trials(study: Study) -> int:
+    """How many trials came to an end, a good one or not; interrupted ones did not."""
     return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
 
 
-def _round(study: Study, search: Search, space: Space, workers: Workers) -> None:
-    """Ask for as many settings as can be tried at once, try them, and tell."""
+def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
+    """So many trials' settings by number: those that were interrupted, then new ones."""
     from optuna.trial import TrialState
 
-    asked = [study.ask() for _ in range(max(1, search.workers // search.runs))]
-    jobs = {trial.number: search.jobs(trial.number, propose(trial, space)) for trial in asked}
+    begun = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    # A killed process may have left a trial without all its settings; it stays behind, uncounted.
+    whole = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
+    settings = {trial.number: trial.params for trial in whole}
+    with delaying_interrupts():
+        for _ in range(count - len(settings)):
+            trial = study.ask()
+            settings[trial.number] = propose(trial, space)
+    return settings
+
+
+def _round(
+    study: Study, search: Search, settings: Mapping[int, Mapping[str, Any]], workers: Workers
+) -> None:
+    """Try the settings, all at once, and tell."""
+    from optuna.trial import TrialState
+
+    jobs = {number: search.jobs(number, values) for number, values in settings.items()}
     found = dict(_accuracies(workers, [job for of_trial in jobs.values() for job in of_trial]))
-    for trial in asked:
-        values = [found[job.folder] for job in jobs[trial.number] if job.folder in found]
-        if len(values) < search.runs:
-            study.tell(trial, state=TrialState.FAIL)
-        else:
-            study.tell(trial, fmean(values))
+    with delaying_interrupts():
+        for number, of_trial in jobs.items():
+            values = [found[job.folder] for job in of_trial if job.folder in found]
+            if len(values) < search.runs:
+                study.tell(number, state=TrialState.FAIL)
+            else:
+                study.tell(number, fmean(values))
 
 
 def _accuracies(workers: Workers, jobs: Sequence[Job]) -> Iterator[tuple[Path, float]]:
     """The validation accuracies of the runs that came to an end."""
     for job, record in workers.run(jobs):
-        if isinstance(record, NodewiseError):
+        if isinstance(record, DivergedError):
             continue
+        if isinstance(record, NodewiseError):
+            raise record
         if record["interrupted"]:
             raise KeyboardInterrupt
         yield job.folder, record["val_accuracy"]

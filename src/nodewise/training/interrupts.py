@@ -34,6 +34,15 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
+def delaying_interrupts() -> Iterator[None]:
+    """What is in the block is done as a whole; Ctrl-C counts when it is over."""
+    with asking_to_stop() as asked:
+        yield
+    if asked():
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def ignoring_interrupts() -> Iterator[None]:
     """Nothing happens at Ctrl-C inside the block, nor in processes that are started there."""
     if not _may_listen():

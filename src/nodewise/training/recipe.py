@@ -6,6 +6,7 @@ say what is different there. All keys live in one namespace, so that `--set KEY=
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -157,6 +158,8 @@ def recipe_names() -> list[str]:
 def parse_settings(pairs: Iterable[str]) -> Settings:
     """`KEY=VALUE` strings as the command line has them; values are TOML, or else strings.
 
+    `True` and `False` are taken as Python writes them, too.
+
     Raises:
         RecipeError: There is no `=`, or key or value are not known.
     """
@@ -167,6 +170,15 @@ def parse_settings(pairs: Iterable[str]) -> Settings:
             raise RecipeError("--set", "needs KEY=VALUE", value=pair, way_out="write KEY=VALUE")
         settings[key.strip()] = _parse(value.strip())
     return check_settings(settings, "--set")
+
+
+def format_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as `KEY=VALUE` strings that `parse_settings` reads."""
+    # JSON writes the numbers and truth values of TOML; strings need no quotes.
+    return [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in settings.items()
+    ]
 
 
 def check_settings(settings: Mapping[str, Any], where: str) -> Settings:
@@ -211,6 +223,7 @@ def _refuse(where: str, key: str, value: Any, wanted: Any) -> None:
 
 
 def _parse(value: str) -> Any:
+    value = {"True": "true", "False": "false"}.get(value, value)
     try:
         return tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
-from filelock import FileLock, Timeout
 from torch import Tensor
 
 from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
+from nodewise.training.held_folder import holding
 from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.recipe import default_settings
 from nodewise.training.tensor_file import load_tensors, save_tensors, writing
@@ -179,28 +179,10 @@ def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
     Raises:
         RunError: Another process works in it, or it holds another run.
     """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(
-            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
-        ) from error
-    lock = FileLock(path / ".lock")
-    try:
-        # flock: the lock goes with the process, however that ends.
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise RunError(
-            str(path),
-            "another process is working on this run",
-            way_out="wait for it, or choose another folder",
-        ) from error
-    try:
+    with holding(path):
         folder = RunFolder(path)
         _match(folder, dict(config))
         yield folder
-    finally:
-        lock.release()
 
 
 def _match(folder: RunFolder, config: dict[str, Any]) -> None:
