@@ -93,6 +93,28 @@ def test_NA_is_a_name_in_a_column_of_names(tmp_path: Path) -> None:
     assert graph.data.feature_names == ["country=DE", "country=NA"]
 
 
+def test_a_single_label_that_looks_missing_has_its_own_way_out() -> None:
+    nodes = NODES.assign(topic=["x", "y", "x", "NA", "y"])
+    with pytest.raises(InputError, match=r"a class of one node .*say --unlabelled NA"):
+        nw.read_graph(nodes, EDGES, id="paper", label="topic")
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "frame"])
+def test_a_missing_number_is_quoted_as_it_is_written(ending: str, tmp_path: Path) -> None:
+    nodes: Any = NODES.assign(year=["1", "2", " NA ", "", "3"])
+    if ending != "frame":
+        nodes, frame = tmp_path / f"nodes.{ending}", nodes
+        write_csv(frame, nodes)
+    with pytest.raises(InputError, match=r"'year': counts as empty, one of 2 .*\(found 'NA'\)"):
+        nw.read_graph(nodes, EDGES, id="paper", label="topic")
+
+
+def test_a_missing_weight_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target,w\n0,1,1\n1,2,NA\n")
+    with pytest.raises(InputError, match=r"a weight must be there.*\(found 'NA'\)"):
+        nw.read_graph(edges=tmp_path / "edges.csv", weight="w")
+
+
 def test_isolated_nodes_stay_and_repeats_and_loops_go() -> None:
     nodes = pd.DataFrame({"id": list("abcd"), "v": [1, 2, 3, 4]})
     edges = pd.DataFrame({"s": list("aabbc"), "t": list("bbaac")})

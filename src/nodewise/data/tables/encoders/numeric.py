@@ -88,11 +88,13 @@ class NumericColumn(Encoder):
         """
         empty = np.isnan(numbers)
         if self.fill is None and empty.any():
+            row = int(empty.argmax())
+            written = table.written(row, self.column)
             raise table.error(
-                f"is empty{among(int(empty.sum()), 'cells')}",
-                row=int(empty.argmax()),
+                f"{'counts as' if written else 'is'} empty{among(int(empty.sum()), 'cells')}",
+                row=row,
                 column=self.column,
-                value="",
+                value=written,
                 way_out="fill it in, or choose missing: mean, median or zero",
             )
         huge = np.abs(numbers) > 1e30
