@@ -164,7 +164,7 @@ def test_a_split_column_becomes_masks() -> None:
     graph = nw.read_graph(nodes, EDGES, id="paper", label="topic")
     masks = (graph.data.train_mask, graph.data.val_mask, graph.data.test_mask)
     assert [mask.nonzero().ravel().tolist() for mask in masks] == [[0], [1], [2]]
-    assert "1 test nodes have no label" in str(graph.summary)
+    assert "1 test node has no label" in str(graph.summary)
     assert graph.summary.split == {"train": 1, "val": 1, "test": 1}
 
 
@@ -213,8 +213,8 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     changed = dict(zip(again.data.feature_names, again.data.x[5].tolist(), strict=True))
     assert changed["year"] == 0 and changed["venue=A"] == changed["venue=B, or C"] == 0
     assert changed["words:red"] == 1
-    assert "1 words or categories of column 'venue'" in str(again.summary)
-    assert "1 words or categories of column 'words'" in str(again.summary)
+    assert "1 word or category of column 'venue'" in str(again.summary)
+    assert "1 word or category of column 'words'" in str(again.summary)
 
 
 def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_label_of_no_known_class_counts_as_none() -> None:
     later = NODES.assign(topic=["x", "new", "y", None, "x"])
     again = nw.read_graph(later, EDGES, preprocessing=graph.preprocessing)
     assert again.data.y.tolist() == [0, -1, 1, -1, 0]
-    assert "1 labels are of no known class" in str(again.summary)
+    assert "1 label is of no known class" in str(again.summary)
 
 
 def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> None:

@@ -99,6 +99,11 @@ def listed(names: Collection[object]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count and what is counted: 1 cell, 2 cells."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def among(count: int, what: str) -> str:
     """A clause for the first of several: nothing if it is the only one."""
     return f", one of {count:,} such {what}" if count > 1 else ""

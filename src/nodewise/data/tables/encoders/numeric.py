@@ -76,7 +76,7 @@ class NumericColumn(Encoder):
         """
         given = numbers_in(table, self.column, _WAY_OUT)
         scaled = (self.filled(table, given) - self.mean) / self.scale
-        filling = "" if self.fill is None else f"count as {self.fill:.6g}"
+        filling = "" if self.fill is None else f"{self.fill:.6g}"
         empty = int(np.isnan(given).sum())
         return Block(scaled.astype(np.float32)[:, None], empty=empty, taken_for=filling)
 
