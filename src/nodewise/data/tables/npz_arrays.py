@@ -152,9 +152,9 @@ class NpzArrays:
     def unused_weights(self, count: int) -> Iterator[str]:
         """The arrays that seem to have a weight for each edge; ones alone are none."""
         for name in _WEIGHTS:
-            found = self.arrays.get(name)
-            fits = found is not None and found.shape == (count,) and found.dtype.kind in "buif"
-            if fits and bool((found != 1).any()):
+            found = self.arrays.get(name, np.ones(0))
+            fits = found.shape == (count,) and found.dtype.kind in "buif"
+            if fits and np.any(found != 1):
                 yield name
 
     @property
