@@ -101,7 +101,7 @@ def test_a_single_label_that_looks_missing_has_its_own_way_out() -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "frame"])
 def test_a_missing_number_is_quoted_as_it_is_written(ending: str, tmp_path: Path) -> None:
-    nodes: Any = NODES.assign(year=["1", "2", " NA ", "", "3"])
+    nodes: Any = NODES.assign(year=["1", "2", "NA", "", "3"])
     if ending != "frame":
         nodes, frame = tmp_path / f"nodes.{ending}", nodes
         write_csv(frame, nodes)
