@@ -49,6 +49,14 @@ def test_tables_to_npz_and_back() -> None:
         assert torch.equal(own.data[name], again.data[name]), name
 
 
+def test_labels_that_mean_none() -> None:
+    clubs = Path("nodes.csv").read_text().replace(",Officer,", ",NA,", 2).replace(",,", ",unknown,")
+    Path("nodes.csv").write_text(clubs)
+    assert answer(*KARATE, "club.npz")["classes"] == 4
+    for i, given in enumerate((["NA,unknown"], ["NA", "--unlabelled", "unknown"])):
+        assert answer(*KARATE, "--unlabelled", *given, f"{i}.npz")["classes"] == 2
+
+
 def test_a_data_set_to_tables_with_its_split() -> None:
     found = answer("toy", "out/")
     graph = nw.read_graph(**found["read_with"])

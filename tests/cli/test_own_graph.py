@@ -138,7 +138,7 @@ def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Pat
     add_a_newcomer(here)
     later = ("--nodes", "later_nodes.csv", "--edges", "later_edges.csv")
     told = done("predict", "run", *later, "--out", "after.csv")
-    assert "1 words or categories of column 'belt' are not known" in told
+    assert "1 word or category of column 'belt' is not known" in told
     assert "labels    none; 36 nodes without, to be predicted" in told
     before, after = rows_of(here / "before.csv"), rows_of(here / "after.csv")
     assert after[-1]["id"] == "newcomer" and len(after) == len(before) + 1
@@ -207,8 +207,8 @@ def test_empty_cells_are_filled_by_choice_and_that_is_told(here: Path) -> None:
     nodes.to_csv("nodes.csv", index=False)
     assert "choose missing: mean, median or zero" in refused(*TRAIN, "--out", "never")
     told = done(*TRAIN, "--missing", "median", "--out", "filled")
-    assert "7 empty cells of column 'visits' count as 3" in told
-    assert "2 empty cells of column 'belt' have no category" in told
+    assert "7 empty cells of column 'visits' taken for 3" in told
+    assert "2 empty cells of column 'belt' taken for no category" in told
 
 
 def test_numbers_for_ids_are_ids(here: Path) -> None:

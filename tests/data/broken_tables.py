@@ -136,7 +136,7 @@ CASES = [
     BrokenTable("nothing to be a feature", many_texts(60), path_of(60), says=("nodes.csv", "'title' has 60 distinct texts"), way_out="name one in text"),
     BrokenTable("a text without words", b"id,topic,note\na,x,!\nb,x,?\nc,y,-\nd,y,!\n", options={**LABEL, "text": "note"}, says=("nodes.csv, column 'note'", "no words"), way_out="leave it out"),
     BrokenTable("missing number", nodes(b"2,blue", b",blue"), says=("nodes.csv, line 3, column 'age'", "is empty"), way_out="mean, median or zero"),
-    BrokenTable("NaN", nodes(b"2,blue", b"NaN,blue"), says=("nodes.csv, line 3, column 'age'", "is empty"), way_out="mean, median or zero"),
+    BrokenTable("NaN", nodes(b"2,blue", b"NaN,blue"), says=("nodes.csv, line 3, column 'age'", "counts as empty (found 'NaN')"), way_out="mean, median or zero"),
     BrokenTable("infinity", nodes(b"2,blue", b"inf,blue"), says=("nodes.csv, line 3, column 'age'", "infinite", "inf"), way_out="leave the cell empty"),
     BrokenTable("number too large", nodes(b"2,blue", b"1e200,blue"), says=("nodes.csv, line 3, column 'age'", "1e+200"), way_out="mend the cell"),
     BrokenTable("missing category", nodes(b"2,blue", b"2,"), says=("nodes.csv, line 3, column 'colour'", "is empty"), way_out="choose missing"),

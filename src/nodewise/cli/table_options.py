@@ -36,6 +36,10 @@ class TableOptions:
     label: Annotated[str | None, _option("--label", "Column of labels; empty cells: predict.")] = (
         None
     )
+    unlabelled: Annotated[
+        list[str] | None,
+        _option("--unlabelled", "Labels that mean none: NA,unknown; repeatable."),
+    ] = None
     id: Annotated[str | None, _option("--id", "Column of node ids.")] = None
     source: Annotated[str | None, _option("--source", "Column where an edge starts.")] = None
     target: Annotated[str | None, _option("--target", "Column where an edge ends.")] = None
@@ -81,8 +85,9 @@ class TableOptions:
             return None
         if "split_column" in chosen:
             chosen["split"] = chosen.pop("split_column")
-        if "features" in chosen:
-            chosen["features"] = _names(chosen["features"])
+        for lists in ("features", "unlabelled"):
+            if lists in chosen:
+                chosen[lists] = _names(chosen[lists])
         return OwnGraph(files, chosen, split_seed)
 
     def _chosen(self) -> dict[str, Any]:

@@ -44,3 +44,11 @@ def test_a_weight_follows_its_edge() -> None:
     edges = connect(ends, 4, weight=np.array([0.5, 2.0, 9.0, 7.0]))
     assert edges.index.tolist() == [[0, 1, 2, 3], [2, 3, 0, 1]]
     assert edges.weight is not None and edges.weight.tolist() == [2.0, 0.5, 2.0, 0.5]
+
+
+def test_repeats_of_another_weight_are_counted() -> None:
+    ends = np.array([[0, 1, 0, 0, 2, 2, 2], [1, 0, 1, 1, 2, 2, 0]])
+    weight = np.array([1.0, 2.0, 1.0, 3.0, 5.0, 6.0, 7.0])
+    assert connect(ends, 3, weight=weight).disagreeing == 2
+    assert connect(ends, 3, weight=weight, directed=True).disagreeing == 1
+    assert connect(ends, 3).disagreeing == 0

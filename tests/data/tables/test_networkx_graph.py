@@ -40,13 +40,13 @@ def test_les_miserables_with_names_as_ids() -> None:
 
 
 def test_vectors_become_a_column_for_each_entry() -> None:
-    graph = nx.DiGraph([("u", "v"), ("v", "w")])
+    graph = nx.DiGraph([("u", "v"), ("v", "w"), ("w", "z")])
     for i, node in enumerate(graph):
         graph.nodes[node].update(x=[i, 2.5], kind="even" if i % 2 == 0 else "odd")
     read = nw.from_networkx(graph, scale=False)
     assert read.data.feature_names == ["x_0", "x_1", "kind=even", "kind=odd"]
-    assert read.data.x[:, 0].tolist() == [0, 1, 2] and read.summary.directed
-    assert read.data.edge_index.tolist() == [[0, 1], [1, 2]]
+    assert read.data.x[:, 0].tolist() == [0, 1, 2, 3] and read.summary.directed
+    assert read.data.edge_index.tolist() == [[0, 1, 2], [1, 2, 3]]
 
 
 def test_nodes_may_be_tuples_and_edges_parallel() -> None:

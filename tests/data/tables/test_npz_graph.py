@@ -67,6 +67,24 @@ def test_a_later_file_must_have_as_many_features(tmp_path: Path) -> None:
         nw.read_graph(tmp_path / "graph.npz", preprocessing=fitted)
 
 
+def test_weights_are_told_whether_used_or_not(tmp_path: Path) -> None:
+    weights = np.array([0.5, 0.5, 2.0])
+    graph = read(tmp_path, x=X, edges=PAIRS, edge_weight=weights)
+    assert graph.summary.notes == ("edge_weight of edges not used; --weight edge_weight uses it",)
+    used = nw.read_graph(tmp_path / "graph.npz", weight="edge_weight")
+    assert used.summary.notes == ("columns read: weight 'edge_weight'",)
+    assert read(tmp_path, x=X, edges=PAIRS, edge_weight=np.ones(3)).summary.notes == ()
+
+
+def test_an_adjacency_that_has_weights_says_so(tmp_path: Path) -> None:
+    adjacency = np.zeros((4, 4))
+    adjacency[tuple(PAIRS.T)] = [0.5, 0.5, 2.0]
+    graph = read(tmp_path, x=X, **csr("adj", adjacency))
+    assert "--weight adj_data uses it" in str(graph.summary)
+    used = nw.read_graph(tmp_path / "graph.npz", weight="adj_data")
+    assert used.data.edge_weight.tolist() == [0.5, 0.5, 2.0, 2.0]
+
+
 def test_a_csr_matrix_that_is_none(tmp_path: Path) -> None:
     broken = csr("attr", X) | {"attr_indptr": [0, 9, 9, 9, 9]}
     with pytest.raises(TableError, match="no CSR matrix"):

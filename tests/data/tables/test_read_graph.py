@@ -93,6 +93,28 @@ def test_NA_is_a_name_in_a_column_of_names(tmp_path: Path) -> None:
     assert graph.data.feature_names == ["country=DE", "country=NA"]
 
 
+def test_a_single_label_that_looks_missing_has_its_own_way_out() -> None:
+    nodes = NODES.assign(topic=["x", "y", "x", "NA", "y"])
+    with pytest.raises(InputError, match=r"a class of one node .*say --unlabelled NA"):
+        nw.read_graph(nodes, EDGES, id="paper", label="topic")
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "frame"])
+def test_a_missing_number_is_quoted_as_it_is_written(ending: str, tmp_path: Path) -> None:
+    nodes: Any = NODES.assign(year=["1", "2", "NA", "", "3"])
+    if ending != "frame":
+        nodes, frame = tmp_path / f"nodes.{ending}", nodes
+        write_csv(frame, nodes)
+    with pytest.raises(InputError, match=r"'year': counts as empty, one of 2 .*\(found 'NA'\)"):
+        nw.read_graph(nodes, EDGES, id="paper", label="topic")
+
+
+def test_a_missing_weight_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("source,target,w\n0,1,1\n1,2,NA\n")
+    with pytest.raises(InputError, match=r"a weight must be there.*\(found 'NA'\)"):
+        nw.read_graph(edges=tmp_path / "edges.csv", weight="w")
+
+
 def test_isolated_nodes_stay_and_repeats_and_loops_go() -> None:
     nodes = pd.DataFrame({"id": list("abcd"), "v": [1, 2, 3, 4]})
     edges = pd.DataFrame({"s": list("aabbc"), "t": list("bbaac")})
@@ -142,7 +164,7 @@ def test_a_split_column_becomes_masks() -> None:
     graph = nw.read_graph(nodes, EDGES, id="paper", label="topic")
     masks = (graph.data.train_mask, graph.data.val_mask, graph.data.test_mask)
     assert [mask.nonzero().ravel().tolist() for mask in masks] == [[0], [1], [2]]
-    assert "1 test nodes have no label" in str(graph.summary)
+    assert "1 test node has no label" in str(graph.summary)
     assert graph.summary.split == {"train": 1, "val": 1, "test": 1}
 
 
@@ -191,8 +213,8 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     changed = dict(zip(again.data.feature_names, again.data.x[5].tolist(), strict=True))
     assert changed["year"] == 0 and changed["venue=A"] == changed["venue=B, or C"] == 0
     assert changed["words:red"] == 1
-    assert "1 words or categories of column 'venue'" in str(again.summary)
-    assert "1 words or categories of column 'words'" in str(again.summary)
+    assert "1 word or category of column 'venue'" in str(again.summary)
+    assert "1 word or category of column 'words'" in str(again.summary)
 
 
 def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:
@@ -209,7 +231,7 @@ def test_a_label_of_no_known_class_counts_as_none() -> None:
     later = NODES.assign(topic=["x", "new", "y", None, "x"])
     again = nw.read_graph(later, EDGES, preprocessing=graph.preprocessing)
     assert again.data.y.tolist() == [0, -1, 1, -1, 0]
-    assert "1 labels are of no known class" in str(again.summary)
+    assert "1 label is of no known class" in str(again.summary)
 
 
 def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> None:

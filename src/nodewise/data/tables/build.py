@@ -21,9 +21,10 @@ from nodewise.data.tables.labels import (
     no_labels,
 )
 from nodewise.data.tables.nodes import index_of, nodes_of_edges, own_ids
+from nodewise.data.tables.notes import edge_notes, feature_notes, label_notes, roles_note
 from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.tables.roles import edge_roles, node_roles, together
-from nodewise.data.tables.source import Source, Table, listed
+from nodewise.data.tables.source import Source, Table
 from nodewise.data.tables.split_column import GivenSplit, split_of
 from nodewise.data.tables.wish import Roles, Wish
 from nodewise.errors import InputError
@@ -49,7 +50,7 @@ def build(nodes: Source | None, edges: Source, wish: Wish) -> GraphTable:
     labels = _labels(node_table, roles, wish)
     given = _split(node_table, roles, labels, wish)
     parts = _with_features(node_table, roles, tidy, labels, wish)
-    notes = (*_roles_note(roles), *_edge_notes(edges, roles), *_label_notes(labels, given))
+    notes = (*roles_note(roles), *edge_notes(edges, roles), *label_notes(labels, given))
     split = None if given is None else given.split
     whole = replace(parts, split=split, notes=(*notes, *parts.notes))
     return assemble(whole, wish.sparse)
@@ -127,36 +128,6 @@ def _with_features(nodes: Table, roles: Roles, edges: Edges, labels: Labels, wis
         left_out = choice.left_out
         fitted = Preprocessing(encoders, labels.class_names, roles, wish.directed)
     features = fitted.encode(with_degrees)
-    notes = [
-        f"{count:,} empty cells of column {column!r} {taken_for}"
-        for column, (count, taken_for) in features.empty.items()
-    ]
-    notes += [
-        f"{count:,} words or categories of column {column!r} are not known, and left out"
-        for column, count in features.unknown.items()
-    ]
-    if any(isinstance(encoder, DegreeColumn) for encoder in fitted.encoders):
-        notes.append("there are no feature columns; each node has its degree as features")
+    notes = tuple(feature_notes(nodes, features, fitted))
     ids = own_ids(nodes, str(roles.id))
-    return Parts(
-        ids, features.matrix, edges, labels, fitted, left_out=dict(left_out), notes=tuple(notes)
-    )
-
-
-def _roles_note(roles: Roles) -> Iterator[str]:
-    columns = ", ".join(f"{role} {name!r}" for role, name in vars(roles).items() if name)
-    yield f"columns read: {columns}"
-
-
-def _edge_notes(edges: Source, roles: Roles) -> Iterator[str]:
-    used = (roles.source, roles.target, roles.weight)
-    rest = [repr(column) for column in edges.columns if column not in used]
-    if rest:
-        yield f"columns of edges not used: {listed(rest)}"
-
-
-def _label_notes(labels: Labels, given: GivenSplit | None) -> Iterator[str]:
-    if labels.strangers:
-        yield f"{labels.strangers:,} labels are of no known class, and count as none"
-    if given is not None and given.unlabelled_tests:
-        yield f"{given.unlabelled_tests:,} test nodes have no label; they are only predicted"
+    return Parts(ids, features.matrix, edges, labels, fitted, left_out=dict(left_out), notes=notes)

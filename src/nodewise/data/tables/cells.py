@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from nodewise.data.tables.source import Table
 from nodewise.data.tables.text_source import MISSING
 
+_MISSING_WORDS = {word.lower() for word in MISSING if word} | {"unknown"}
+
 
 def names_in(column: Any) -> Any:
     """The names in a column, as a pandas series of texts: ids, labels, categories.
@@ -43,6 +45,11 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(distinct, key=lambda name: (int(name), name)))
     except ValueError:
         return tuple(sorted(distinct))
+
+
+def looks_missing(name: str) -> bool:
+    """Whether a name may be somebody's word for nothing; it may be Namibia as well."""
+    return name.lower() in _MISSING_WORDS
 
 
 def numbers_in(table: Table, column: str, way_out: str) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from nodewise.data.tables.source import Source, Table, listed
 from nodewise.data.tables.wish import Wish
 from nodewise.errors import TableError
 
-FEW, MANY = 50, 1000  # categories taken by default, and at most
+FEW, MANY = 50, 1000  # categories taken by default, in long tables, and at most
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,10 @@ def _reason_against(cells: Any, column: str) -> str | None:
         return f"is neither numbers nor names ({cells.dtype})"
     if _is_mostly_numbers(cells):
         return None
-    distinct = names_in(cells).nunique()
-    if distinct <= FEW:
+    names = names_in(cells)
+    distinct = names[names != ""].nunique()
+    # A name that hardly any other row has tells nodes apart, and nothing about them.
+    if distinct <= min(FEW, len(names) / 2):
         return None
     return f"has {distinct} distinct texts; name it in `text` (--text) to use its words"
 

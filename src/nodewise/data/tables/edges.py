@@ -19,6 +19,7 @@ class Edges:
         count: How many there are; an undirected edge counts once.
         degrees: How many neighbours each node has, in either direction (nodes).
         dropped: Why rows were dropped, and how many.
+        disagreeing: How many of those repeat an edge with another weight than the one kept.
     """
 
     index: NDArray[np.int64]
@@ -26,6 +27,7 @@ class Edges:
     count: int
     degrees: NDArray[np.int64]
     dropped: Mapping[str, int]
+    disagreeing: int = 0
 
 
 def connect(
@@ -42,8 +44,10 @@ def connect(
     source, target = ends
     forward, backward = source * num_nodes + target, target * num_nodes + source
     loop = source == target
+    either_way = np.minimum(forward, backward)
+    same = forward if directed else either_way
     repeated = _repeated(forward) & ~loop
-    reverse = _repeated(np.minimum(forward, backward)) & ~repeated & ~loop
+    reverse = _repeated(either_way) & ~repeated & ~loop
     pairs = np.flatnonzero(~(loop | repeated | reverse))
     rows = np.flatnonzero(~(loop | repeated)) if directed else np.concatenate([pairs, pairs])
     keys = forward[rows] if directed else np.concatenate([forward[pairs], backward[pairs]])
@@ -57,7 +61,14 @@ def connect(
         count=len(rows) if directed else len(pairs),
         degrees=np.bincount(ends[:, pairs].ravel(), minlength=num_nodes),
         dropped={reason: int(found.sum()) for reason, found in reasons.items() if found.any()},
+        disagreeing=0 if weight is None else _disagreeing(same[~loop], weight[~loop]),
     )
+
+
+def _disagreeing(keys: NDArray[np.int64], weight: NDArray[np.float64]) -> int:
+    """How many weights differ from that of the first row with the same key."""
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return int((weight != weight[first[which]]).sum())
 
 
 def _repeated(keys: NDArray[np.int64]) -> NDArray[np.bool_]:

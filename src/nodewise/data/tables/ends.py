@@ -53,7 +53,7 @@ def weights_of(table: Table, column: str) -> NDArray[np.float64]:
             "a weight must be there, and not negative",
             row=row,
             column=column,
-            value=float(weights[row]),
+            value=table.written(row, column) if np.isnan(weights[row]) else float(weights[row]),
             way_out="give every edge a number, 0 or more",
         )
     return weights

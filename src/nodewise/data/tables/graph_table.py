@@ -14,6 +14,7 @@ from nodewise.data.splits import Split
 from nodewise.data.tables.edges import Edges
 from nodewise.data.tables.feature_tensor import to_tensor
 from nodewise.data.tables.labels import Labels
+from nodewise.data.tables.notes import weight_notes
 from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.tables.summary import Summary
 
@@ -40,6 +41,14 @@ class GraphTable:
     ids: tuple[Any, ...]
     summary: Summary
     preprocessing: Preprocessing
+
+    def __repr__(self) -> str:
+        """Its sizes, on one line; the summary tells more."""
+        told = self.summary
+        return (
+            f"GraphTable(nodes={told.nodes}, edges={told.edges}, features={told.num_features}, "
+            f"classes={len(told.labels)})"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +101,7 @@ def _summary(parts: Parts) -> Summary:
         features=features_by_kind(parts.preprocessing),
         left_out=parts.left_out,
         split=None if parts.split is None else {name: len(nodes) for name, nodes in parts.split},
-        notes=parts.notes,
+        notes=(*parts.notes, *weight_notes(edges)),
     )
 
 

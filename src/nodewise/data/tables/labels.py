@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.tables.cells import in_order, names_in, positions
+from nodewise.data.tables.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.tables.source import Table
 
 
@@ -82,6 +82,8 @@ def check_class_sizes(table: Table, column: str, labels: Labels) -> None:
         return
     many = len(alone) > len(counts) / 2
     hint = "name the right column with label" if many else "give another node this label too"
+    if looks_missing(alone[0]):
+        hint = f"say --unlabelled {alone[0]} if it means that there is no label"
     row = int((labels.y == labels.class_names.index(alone[0])).argmax())
     raise table.error(
         f"{len(alone)} of {len(counts)} classes have one node" if many else "a class of one node",

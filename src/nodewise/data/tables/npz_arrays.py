@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from nodewise.errors import TableError
 
 _X = ("attr_matrix", "node_features", "x", "features")
 _Y = ("labels", "node_labels", "y")
+_WEIGHTS = ("edge_weight", "edge_weights", "weight", "weights", "adj_data")
 _PAIRS, _EDGE_INDEX = "edges", "edge_index"
 _CSR = ("data", "indices", "indptr")
 
@@ -147,6 +148,14 @@ class NpzArrays:
                 way_out="give every edge a weight, in the order of the edges",
             )
         return found.astype(np.float64)
+
+    def unused_weights(self, count: int) -> Iterator[str]:
+        """The arrays that seem to have a weight for each edge; ones alone are none."""
+        for name in _WEIGHTS:
+            found = self.arrays.get(name, np.ones(0))
+            fits = found.shape == (count,) and found.dtype.kind in "buif"
+            if fits and np.any(found != 1):
+                yield name
 
     @property
     def directed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from nodewise.data.tables.edges import connect
 from nodewise.data.tables.encoders.matrix import MatrixColumns
 from nodewise.data.tables.graph_table import GraphTable, Parts, assemble
 from nodewise.data.tables.labels import Labels, no_labels
+from nodewise.data.tables.notes import roles_note
 from nodewise.data.tables.npz_arrays import NpzArrays
 from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.tables.wish import Roles, Wish
@@ -41,11 +43,20 @@ def read_npz(path: Path, wish: Wish) -> GraphTable:
     weight = None if name is None else file.weights(name, ends.shape[1])
     edges = connect(ends, x.shape[0], directed=fitted.directed, weight=weight)
     ids = file.ids(x.shape[0])
-    parts = Parts(ids, x, edges, labels, fitted, split=_split(file, labels.y))
+    notes = tuple(_weight_notes(file, name, ends.shape[1]))
+    parts = Parts(ids, x, edges, labels, fitted, split=_split(file, labels.y), notes=notes)
     try:
         return assemble(parts, wish.sparse)
     except GraphError as error:
         raise file.error(str(error), way_out="mend the arrays and save them again") from error
+
+
+def _weight_notes(file: NpzArrays, used: str | None, count: int) -> Iterator[str]:
+    if used is not None:
+        yield from roles_note(Roles(weight=used))
+        return
+    for name in file.unused_weights(count):
+        yield f"{name} of edges not used; --weight {name} uses it"
 
 
 def _labels(file: NpzArrays, num_nodes: int, fitted: Preprocessing | None) -> Labels:

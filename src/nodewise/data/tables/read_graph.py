@@ -66,8 +66,9 @@ def read_graph(
         weight: The column of edge weights, if they are to be used.
         directed: Whether edges have a direction.
         features: The columns that become features: numbers as such, names one-hot. None takes all
-            columns of numbers and all of at most 50 names; an empty list takes none, and a node's
-            degree is its feature, as it is where there are no columns to take.
+            columns of numbers, and those of names that have at most 50, and half as many as there
+            are rows; an empty list takes none, and a node's degree is its feature, as it is where
+            there are no columns to take.
         text: Columns of texts, whose words become features.
         text_as: "tfidf", or "bag" for counts of words.
         max_vocabulary: The words of a text column that are kept, the most frequent.

@@ -20,11 +20,21 @@ class Table:
         name: The file's path, or what the table is.
         frame: The pandas frame, its columns named by strings, its rows numbered from 0.
         place: The number of a row to what its owner calls it, such as `line 7`.
+        cell: A row's number and a column to the cell as its owner wrote it; None where the frame
+            has it so.
     """
 
     name: str
     frame: Any
     place: Callable[[int], str]
+    cell: Callable[[int, str], str] | None = None
+
+    def written(self, row: int, column: str) -> str:
+        """A cell that counts as empty, as it is written: `NA`, or nothing."""
+        if self.cell is not None:
+            return self.cell(row, column)
+        cell = self.frame[column].iloc[row]
+        return cell.strip() if isinstance(cell, str) else ""
 
     def error(
         self,
@@ -87,6 +97,11 @@ def listed(names: Collection[object]) -> str:
     """Names for a message: the first dozen, and how many more."""
     shown = ", ".join(_cut(str(name)) for name in list(names)[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """A count and what is counted: 1 cell, 2 cells."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def among(count: int, what: str) -> str:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nodewise.data.tables.source import listed
+from nodewise.data.tables.source import counted, listed
 
 _FEW = 6  # columns that are named and not counted
+_ONE = {
+    "self-loops": "self-loop",
+    "repeated edges": "repeated edge",
+    "edges listed in both directions": "edge listed in both directions",
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,10 @@ class Summary:
         if self.dropped:
             yield "dropped", _counted(self.dropped)
         labels = {name: count for name, count in self.labels.items() if count}
-        yield "labels", f"{_named(labels)}; {self.unlabelled:,} nodes without, to be predicted"
+        yield (
+            "labels",
+            f"{_named(labels)}; {counted(self.unlabelled, 'node')} without, to be predicted",
+        )
         yield "features", f"{self.num_features:,}: {'; '.join(self._kinds())}"
         for column, reason in self.left_out.items():
             yield "left out", f"column {column!r} {reason}"
@@ -71,7 +79,7 @@ class Summary:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    return ", ".join(counted(count, _ONE.get(what, what), what) for what, count in counts.items())
 
 
 def _named(counts: Mapping[str, int]) -> str:

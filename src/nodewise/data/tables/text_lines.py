@@ -29,6 +29,14 @@ class TextLines:
         except TableError:  # a cell beyond the module's limit of 128 KB
             return f"row {row + 1}"
 
+    def cell(self, row: int, column: str) -> str:
+        """A cell as it is written; rows count from 0."""
+        records = (cells for _, cells in self._records() if cells)
+        try:
+            return next(islice(records, row, None))[self.dialect.columns.index(column)].strip()
+        except TableError:  # a cell before it is beyond the module's limit of 128 KB
+            return ""
+
     def check_quotes(self) -> None:
         """Check every quote to end: one that does not swallows the rest of the file in silence.
 

@@ -47,7 +47,7 @@ class TextSource(Source):
             raise TableError(
                 self.name, "has a header and no rows", way_out="give a row for each node or edge"
             )
-        return Table(self.name, table.to_pandas(), self._lines.place)
+        return Table(self.name, table.to_pandas(), self._lines.place, self._lines.cell)
 
     def _arrow(self, as_text: Collection[str]) -> Any:
         import pyarrow as pa

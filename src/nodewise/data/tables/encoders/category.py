@@ -58,7 +58,7 @@ class CategoryColumn(Encoder):
         empty = np.asarray(names == "")
         unknown = int(((found < 0) & ~empty).sum())
         matrix = csr_matrix((ones, (rows, found[rows])), shape)
-        return Block(matrix, unknown, int(empty.sum()), "have no category")
+        return Block(matrix, unknown, int(empty.sum()), "no category")
 
     def _names_in(self, table: Table) -> Any:
         names = names_in(table.frame[self.column])

@@ -16,7 +16,7 @@ class Block:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: How many words or categories the encoder did not know, and left out.
         empty: How many cells were empty.
-        taken_for: What became of those, as a clause.
+        taken_for: What those are taken for.
     """
 
     matrix: Any

@@ -76,7 +76,7 @@ class NumericColumn(Encoder):
         """
         given = numbers_in(table, self.column, _WAY_OUT)
         scaled = (self.filled(table, given) - self.mean) / self.scale
-        filling = "" if self.fill is None else f"count as {self.fill:.6g}"
+        filling = "" if self.fill is None else f"{self.fill:.6g}"
         empty = int(np.isnan(given).sum())
         return Block(scaled.astype(np.float32)[:, None], empty=empty, taken_for=filling)
 
@@ -88,11 +88,13 @@ class NumericColumn(Encoder):
         """
         empty = np.isnan(numbers)
         if self.fill is None and empty.any():
+            row = int(empty.argmax())
+            written = table.written(row, self.column)
             raise table.error(
-                f"is empty{among(int(empty.sum()), 'cells')}",
-                row=int(empty.argmax()),
+                f"{'counts as' if written else 'is'} empty{among(int(empty.sum()), 'cells')}",
+                row=row,
                 column=self.column,
-                value="",
+                value=written,
                 way_out="fill it in, or choose missing: mean, median or zero",
             )
         huge = np.abs(numbers) > 1e30

@@ -1,0 +1,81 @@
+"""What should be known of tables beside the numbers: the notes of a summary, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from nodewise.data.tables.cells import looks_missing, names_in
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.encoders.category import CategoryColumn
+from nodewise.data.tables.encoders.degree import DegreeColumn
+from nodewise.data.tables.labels import Labels
+from nodewise.data.tables.preprocessing import Features, Preprocessing
+from nodewise.data.tables.source import Source, Table, counted, listed
+from nodewise.data.tables.split_column import GivenSplit
+from nodewise.data.tables.wish import Roles
+
+
+def roles_note(roles: Roles) -> Iterator[str]:
+    """Which columns were taken for what."""
+    columns = ", ".join(f"{role} {name!r}" for role, name in vars(roles).items() if name)
+    yield f"columns read: {columns}"
+
+
+def edge_notes(edges: Source, roles: Roles) -> Iterator[str]:
+    """Which columns of edges nobody uses."""
+    used = (roles.source, roles.target, roles.weight)
+    rest = [repr(column) for column in edges.columns if column not in used]
+    if rest:
+        yield f"columns of edges not used: {listed(rest)}"
+
+
+def weight_notes(edges: Edges) -> Iterator[str]:
+    """Whether one edge was given several weights."""
+    if edges.disagreeing:
+        yield (
+            f"{counted(edges.disagreeing, 'repeated edge has', 'repeated edges have')} another "
+            "weight than the first; the first was kept"
+        )
+
+
+def label_notes(labels: Labels, given: GivenSplit | None) -> Iterator[str]:
+    """Labels that are none, that may be none, or that a split would need."""
+    for name, count in labels.counts().items():
+        if count and looks_missing(name):
+            yield (
+                f"class {name!r} of {counted(count, 'node')} looks like a missing value; "
+                f"say --unlabelled {quote(name)} if it is"
+            )
+    if labels.strangers:
+        strangers = counted(labels.strangers, "label is", "labels are")
+        yield f"{strangers} of no known class, and taken for none"
+    if given is not None and given.unlabelled_tests:
+        tests = counted(given.unlabelled_tests, "test node has", "test nodes have")
+        yield f"{tests} no label, to be predicted only"
+
+
+def feature_notes(nodes: Table, features: Features, fitted: Preprocessing) -> Iterator[str]:
+    """What became of cells that are no features as they stand."""
+    for column, (count, taken_for) in features.empty.items():
+        yield f"{counted(count, 'empty cell')} of column {column!r} taken for {taken_for}"
+    for column, count in features.unknown.items():
+        words = counted(count, "word or category", "words or categories")
+        is_not = "is not" if count == 1 else "are not"
+        yield f"{words} of column {column!r} {is_not} known, and left out"
+    for encoder in fitted.encoders:
+        if isinstance(encoder, CategoryColumn):
+            yield from _missing_categories(nodes, encoder)
+    if any(isinstance(encoder, DegreeColumn) for encoder in fitted.encoders):
+        yield "there are no feature columns; each node has its degree as features"
+
+
+def _missing_categories(nodes: Table, encoder: CategoryColumn) -> Iterator[str]:
+    for name in filter(looks_missing, encoder.categories):
+        count = int((names_in(nodes.frame[encoder.column]) == name).sum())
+        if count:
+            cells = f"{counted(count, 'cell')} of column {encoder.column!r}"
+            yield (
+                f"category {name!r} of {cells} looks like a missing value; "
+                "leave the cells empty if it is"
+            )
