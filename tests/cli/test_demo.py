@@ -57,6 +57,8 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whatever runs the tests may ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(6)
     # As a terminal does it: to the whole group.

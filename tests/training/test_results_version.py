@@ -5,14 +5,15 @@ import pytest
 from nodewise.training.run import RESULTS_VERSION, Watch, train
 from tests.training.tasks import small_task
 
-# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last.
+# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, or when
+# a recipe changed: records tell recipes apart by their settings.
 LOSSES = {
     "LGCN": 1.51954,
     "LGAT": 1.169467,
     "LGIN": 1.407908,
     "LGCN:global": 1.152854,
     "GCN": 1.105584,
-    "GAT-FiLM": 0.829095,
+    "GAT-FiLM": 0.891481,
 }
 
 
