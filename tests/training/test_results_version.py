@@ -5,8 +5,8 @@ import pytest
 from nodewise.training.run import RESULTS_VERSION, Watch, train
 from tests.training.tasks import small_task
 
-# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, or when
-# a recipe changed: records tell recipes apart by their settings.
+# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, or a
+# recipe changed: records tell recipes apart by their settings.
 LOSSES = {
     "LGCN": 1.51954,
     "LGAT": 1.169467,
