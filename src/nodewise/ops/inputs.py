@@ -41,6 +41,32 @@ class MessageInputs(NamedTuple):
     slope: float
 
 
+class PoolInputs(NamedTuple):
+    """The tensors behind the sums of sparse rows h_u over each C_v.
+
+    Attributes:
+        values: The entries of the rows, shape (nnz,).
+        weight: The weight of each edge, shape (E,); None where all are one.
+        crow: Row offsets of the rows.
+        col: Columns of the rows.
+        source: The source of each edge, edges sorted by target, shape (E,).
+        ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`.
+        out_crow: Row offsets of the sums.
+        out_col: Columns of the sums.
+        width: How many columns there are.
+    """
+
+    values: Tensor
+    weight: Tensor | None
+    crow: Tensor
+    col: Tensor
+    source: Tensor
+    ptr: Tensor
+    out_crow: Tensor
+    out_col: Tensor
+    width: int
+
+
 class MessageGrads(NamedTuple):
     """Gradients of the differentiable inputs; `values` is None where nobody asked."""
 

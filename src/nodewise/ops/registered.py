@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from nodewise.ops.inputs import MessageInputs
+from nodewise.ops.inputs import MessageInputs, PoolInputs
 
 
 def _message_kernels() -> Any:
@@ -270,8 +270,8 @@ def _pool_rows(
     width: int,
 ) -> Tensor:
     """The entries of sum_u w_uv h_u for sparse rows h_u, in the places (out_crow, out_col)."""
-    places = ((crow, col), (source, ptr), (out_crow, out_col))
-    return _pool_kernels().forward(values, weight, *places, width)  # type: ignore[no-any-return]
+    inputs = PoolInputs(values, weight, crow, col, source, ptr, out_crow, out_col, width)
+    return _pool_kernels().forward(inputs)  # type: ignore[no-any-return]
 
 
 def _fake_pool_rows(values: Tensor, *rest: Any) -> Any:
@@ -293,9 +293,9 @@ def _pool_rows_backward(
     for_weight: bool,
 ) -> tuple[Tensor, Tensor]:
     """Gradients of the entries and of the weights; empty where not asked for."""
-    places = ((crow, col), (source, ptr), (out_crow, out_col))
+    inputs = PoolInputs(values, weight, crow, col, source, ptr, out_crow, out_col, width)
     asked = {"for_values": for_values, "for_weight": for_weight}
-    of_values, of_weight = _pool_kernels().backward(values, weight, *places, width, grad, **asked)
+    of_values, of_weight = _pool_kernels().backward(inputs, grad, **asked)
     return of_values, of_weight
 
 

@@ -9,75 +9,51 @@ from torch import Tensor
 
 from nodewise.ops.fused import pool
 from nodewise.ops.fused.threads import chunks_for, run, threads_for
+from nodewise.ops.inputs import PoolInputs
 
 
 def _array(tensor: Tensor | None, like: Tensor) -> Any:
     return (like.new_empty(0) if tensor is None else tensor).detach().contiguous().numpy()
 
 
-def _own(like: Tensor, width: int, threads: int) -> list[Any]:
-    """A row of zeros for each thread."""
-    return list(torch.zeros(threads, width, dtype=like.dtype).numpy())
-
-
-def _given(
-    rows: tuple[Tensor, Tensor],
-    values: Tensor,
-    weight: Tensor | None,
-    edges: tuple[Tensor, Tensor],
-    pooled: tuple[Tensor, Tensor],
-) -> tuple[Any, ...]:
+def _given(inputs: PoolInputs) -> tuple[Any, ...]:
+    """The inputs as the kernels take them."""
+    values, weight, crow, col, source, ptr, out_crow, out_col, _ = inputs
     return (
-        tuple(part.numpy() for part in rows),
+        (crow.numpy(), col.numpy()),
         _array(values, values),
         _array(weight, values),
-        *(part.numpy() for part in edges),
-        tuple(part.numpy() for part in pooled),
+        source.numpy(),
+        ptr.numpy(),
+        (out_crow.numpy(), out_col.numpy()),
     )
 
 
-def _work(values: Tensor, rows: tuple[Tensor, Tensor], edges: tuple[Tensor, Tensor]) -> int:
-    """Entries visited, taking rows for equally long."""
-    return 4 * edges[0].numel() * values.numel() // max(1, rows[0].numel() - 1)
+def _run(kernel: Any, inputs: PoolInputs, chunks: int, *found: Any) -> None:
+    """Run with a row of zeros for each thread; rows are taken for equally long."""
+    values = inputs.values
+    work = 4 * inputs.source.numel() * values.numel() // max(1, inputs.crow.numel() - 1)
+    threads = threads_for(chunks, work)
+    own = list(torch.zeros(threads, inputs.width, dtype=values.dtype).numpy())
+    run(kernel, chunks, work, chunks, *_given(inputs), *found, own=own)
 
 
-def forward(
-    values: Tensor,
-    weight: Tensor | None,
-    rows: tuple[Tensor, Tensor],
-    edges: tuple[Tensor, Tensor],
-    pooled: tuple[Tensor, Tensor],
-    width: int,
-) -> Tensor:
-    """The entries of sum_u w_uv h_u for every target, in the places `pooled` (crow, col)."""
-    out = values.new_empty(pooled[1].numel())
-    chunks, work = chunks_for(edges[1].numel() - 1), _work(values, rows, edges)
-    given = _given(rows, values, weight, edges, pooled)
-    own = _own(values, width, threads_for(chunks, work))
-    run(pool.forward, chunks, work, chunks, *given, out.numpy(), own=own)
+def forward(inputs: PoolInputs) -> Tensor:
+    """The entries of sum_u w_uv h_u for every target."""
+    out = inputs.values.new_empty(inputs.out_col.numel())
+    _run(pool.forward, inputs, chunks_for(inputs.ptr.numel() - 1), out.numpy())
     return out
 
 
 def backward(
-    values: Tensor,
-    weight: Tensor | None,
-    rows: tuple[Tensor, Tensor],
-    edges: tuple[Tensor, Tensor],
-    pooled: tuple[Tensor, Tensor],
-    width: int,
-    grad: Tensor,
-    *,
-    for_values: bool,
-    for_weight: bool,
+    inputs: PoolInputs, grad: Tensor, *, for_values: bool, for_weight: bool
 ) -> tuple[Tensor, Tensor]:
     """Gradients of the entries and of the edges' weights; empty where not asked for."""
+    values = inputs.values
     entries = values.numel() if for_values else 0
-    chunks = chunks_for(edges[1].numel() - 1, entries * values.element_size())
+    chunks = chunks_for(inputs.ptr.numel() - 1, entries * values.element_size())
     grad_values = values.new_zeros(chunks, entries)
-    grad_weight = values.new_empty(edges[0].numel() if for_weight else 0)
-    work = _work(values, rows, edges)
-    own = _own(values, width, threads_for(chunks, work))
-    given = _given(rows, values, weight, edges, pooled)
+    grad_weight = values.new_empty(inputs.source.numel() if for_weight else 0)
     found = (_array(grad, grad), grad_values.numpy(), grad_weight.numpy())
-    run(pool.backward, chunks, work, chunks, *given, *found, own=own)
+    _run(pool.backward, inputs, chunks, *found)
     return grad_values.sum(0), grad_weight
