@@ -250,9 +250,43 @@ def test_a_table_that_is_gone_or_changed_is_one_line(here: Path, command: tuple[
     assert not (here / "predictions.csv").exists()
 
 
+def test_a_run_finds_its_tables_from_any_folder(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    # Another graph of that name is not the one of training.
+    (elsewhere / "nodes.csv").write_text("member,club\nx,Mr. Hi\n")
+    monkeypatch.chdir(elsewhere)
+    assert answer("evaluate", here / "run")["same_bits"] is True
+    assert answer("predict", here / "run")["nodes"] == 35
+
+
+SEARCH = ["search", *TABLES, "--label", "club", "-m", "GCN", "--workers", 1]
+
+
+def test_settings_are_searched_on_tables(here: Path) -> None:
+    few = ["--trials", 2, "--set", "epochs=4", "--set", "hidden_channels=4"]
+    told = done(*SEARCH, *few)
+    assert told.index("nodes     35, 1 of them without an edge") < told.index("best validation")
+    records = [
+        json.loads(path.read_text())
+        for path in here.glob("runs/search-nodes-GCN/*/*/*/result.json")
+    ]
+    config = next(here.glob("runs/search-nodes-GCN/trials/0/seed-0/config.toml")).read_text()
+    assert 'nodes = "nodes.csv"' in config
+    found = answer(*SEARCH, *few)  # all is done, so this only reads
+    assert found["trials"] == 2
+    assert found["val_accuracy"] == max(record["val_accuracy"] for record in records)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (("search",), "is missing; name a data set"),
+        (("search", "--nodes", "gone.csv", "--edges", "edges.csv"), "gone.csv: "),
+        (("search", *TABLES), "--label: is missing"),
+        (("train", *TABLES, "--label", "club", "--recipe", "atuo"), "did you mean 'auto'"),
         (("train",), "is missing; name a data set"),
         (("train", "toy", *TABLES), "asked for twice"),
         (("train", "toy", "--label", "club"), "--label: is about tables"),

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from nodewise.experiments.runner import Job, run_all
 from nodewise.training.run_folder import RunFolder
+from nodewise.training.task import dataset_source
 
 QUICK = {"epochs": 8, "hidden_channels": 4}
 
 
 def jobs(folder: Path) -> list[Job]:
     return [
-        Job("toy", "GCN", seed, folder / str(seed), settings=QUICK, split="random", split_seed=seed)
+        Job(dataset_source("toy", "random", seed), "GCN", seed, folder / str(seed), settings=QUICK)
         for seed in range(3)
     ]
 
@@ -37,7 +38,7 @@ def test_finished_jobs_are_only_read(tmp_path: Path) -> None:
 def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     settings = {"epochs": 10**6, "patience": 10**6}
-    job = Job("toy", "GCN", 0, folder, settings=settings, split="random")
+    job = Job(dataset_source("toy", "random"), "GCN", 0, folder, settings=settings)
     parent = subprocess.Popen([sys.executable, "-c", FOREVER, repr(job)], start_new_session=True)
     history = folder / "history.jsonl"
     assert soon(lambda: history.exists() and history.stat().st_size > 0)

@@ -23,6 +23,7 @@ from nodewise.experiments.search import (
 )
 from nodewise.models.zoo import ZOO
 from nodewise.training.recipe import check_settings, known_keys
+from nodewise.training.task import dataset_source
 
 pytest.importorskip("optuna", reason="optuna is not installed")
 
@@ -73,7 +74,9 @@ def interrupt_once(path: Path) -> None:
 
 
 def test_ctrl_c_saves_and_going_on_neither_repeats_nor_loses_a_trial(tmp_path: Path) -> None:
-    search = Search(Job("toy", "GCN", 0, tmp_path / "search", settings=LONG), runs=2)
+    search = Search(
+        Job(dataset_source("toy"), "GCN", 0, tmp_path / "search", settings=LONG), runs=2
+    )
     trials = tmp_path / "search" / "trials"
     history = trials / "0" / "seed-0" / "history.jsonl"
     threading.Thread(target=interrupt_once, args=(history,), daemon=True).start()
@@ -88,7 +91,9 @@ def test_ctrl_c_saves_and_going_on_neither_repeats_nor_loses_a_trial(tmp_path: P
 
 
 def test_no_more_trials_than_asked_for_though_more_fit_side_by_side(tmp_path: Path) -> None:
-    job = Job("toy", "GCN", 0, tmp_path, settings={"epochs": 2, "hidden_channels": 4})
+    job = Job(
+        dataset_source("toy"), "GCN", 0, tmp_path, settings={"epochs": 2, "hidden_channels": 4}
+    )
     *_, study = run_search(Search(job, workers=2), 1)
     assert len(study.trials) == 1
 

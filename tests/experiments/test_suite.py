@@ -57,4 +57,5 @@ def test_a_part_of_a_suite(tmp_path: Path) -> None:
 
 def test_twenty_splits_are_twenty_splits() -> None:
     jobs = Suite.load("splits").only(["LGCN"], ["cora"]).jobs(Path("results"))
-    assert [(job.split, job.split_seed) for job in jobs] == [("random", k) for k in range(20)]
+    splits = [(job.source["split"], job.source["split_seed"]) for job in jobs]
+    assert splits == [("random", k) for k in range(20)]

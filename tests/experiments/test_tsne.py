@@ -18,6 +18,7 @@ from nodewise.experiments.runner import Job
 from nodewise.experiments.tsne import job_with_model, make_tsne, node_weights, plane, read_tsne
 from nodewise.training.run_folder import MODEL
 from nodewise.training.saved import load_run
+from nodewise.training.task import dataset_source
 from tests.report.made_up import put_tsne
 
 QUICK = {"epochs": 3, "start_record_epoch": 0}
@@ -27,7 +28,7 @@ QUICK = {"epochs": 3, "start_record_epoch": 0}
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Job]]:
     results = tmp_path_factory.mktemp("results")
     jobs = [
-        Job("toy", model, 0, results / "runs" / model, "official", QUICK)
+        Job(dataset_source("toy"), model, 0, results / "runs" / model, "official", QUICK)
         for model in ("GCN", "LGCN")
     ]
     for job in jobs:

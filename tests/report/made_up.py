@@ -13,7 +13,6 @@ from nodewise.experiments.cost import cost_path
 from nodewise.experiments.suite import Variant, job_of
 from nodewise.training.recipe import load_recipe
 from nodewise.training.run import RESULTS_VERSION
-from nodewise.training.task import dataset_source
 
 OFFICIAL = Variant("official")
 
@@ -30,14 +29,13 @@ def put_run(
     """A finished run with that accuracy; `config` overrides what its configuration says."""
     job = job_of(results, dataset, model, variant, seed)
     settings = load_recipe(job.recipe, model, dataset, job.settings).settings
-    source = dataset_source(dataset, job.split, job.split_seed, job.validation)
     about = {
         "nodewise": "0.0.0",
         "results_version": RESULTS_VERSION,
         "model": model,
         "recipe": job.recipe,
         "seed": seed,
-        "graph": {**source, "sha256": "0", "classes": ["a", "b"]},
+        "graph": {**job.source, "sha256": "0", "classes": ["a", "b"]},
         "settings": settings,
     }
     record = {

@@ -12,6 +12,7 @@ from nodewise.data.datasets import load_dataset
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite
 from nodewise.models.zoo import ZOO, Row
+from nodewise.training.task import dataset_source
 
 MAIN = Suite.load("main")
 STEPWISE = [name for name in MAIN.models if isinstance(ZOO[name], Row)]
@@ -25,7 +26,9 @@ def test_some_epochs_lower_the_loss(
     model: str, dataset: str, data_root: Path, tmp_path: Path
 ) -> None:
     settings = {"epochs": 30, "start_record_epoch": 20}
-    record = Job(dataset, model, 0, tmp_path, "official", settings, root=data_root).run()
+    record = Job(
+        dataset_source(dataset), model, 0, tmp_path, "official", settings, root=data_root
+    ).run()
     lines = (tmp_path / "history.jsonl").read_text().splitlines()
     losses = [json.loads(line)["cross_entropy"] for line in lines]
     assert len(losses) == 30 and fmean(losses[-5:]) < losses[0]
@@ -36,6 +39,6 @@ def test_some_epochs_lower_the_loss(
 @pytest.mark.parametrize("dataset", MAIN.datasets)
 @pytest.mark.parametrize("model", AT_ONCE)
 def test_embeddings_beat_chance(model: str, dataset: str, data_root: Path, tmp_path: Path) -> None:
-    record = Job(dataset, model, 0, tmp_path, "official", root=data_root).run()
+    record = Job(dataset_source(dataset), model, 0, tmp_path, "official", root=data_root).run()
     labels = load_dataset(dataset, data_root).y
     assert record["test_accuracy"] > 1.1 * labels.bincount().max() / len(labels)

@@ -62,11 +62,21 @@ class ChosenGraph:
         """What to call it."""
         return self.own.name if self.own is not None else str(self.dataset)
 
-    def load(self, root: Path | None) -> tuple[LoadedGraph, dict[str, Any]]:
-        """The graph, and where it comes from."""
-        from nodewise.training.task import dataset_source, load_source
+    def source(self) -> dict[str, Any]:
+        """Where it comes from, as records have it.
+
+        Raises:
+            TableError: A table cannot be read.
+        """
+        from nodewise.training.task import dataset_source
 
         if self.own is not None:
-            return self.own.load(), self.own.source()
-        source = dataset_source(self.name, self.split, self.split_seed)
+            return self.own.source()
+        return dataset_source(self.name, self.split, self.split_seed)
+
+    def load(self, root: Path | None) -> tuple[LoadedGraph, dict[str, Any]]:
+        """The graph, and where it comes from."""
+        from nodewise.training.task import load_source
+
+        source = self.source()
         return load_source(source, root), source

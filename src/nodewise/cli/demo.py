@@ -68,17 +68,16 @@ def demo(
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
     from nodewise.experiments.runner import Job
+    from nodewise.training.task import dataset_source
 
     # LGCN first: the longest jobs should not be the last to start.
     return [
         Job(
-            "toy",
+            dataset_source("toy", "random", seed),
             model,
             seed,
             _folder(folder, name, seed),
             settings={"epochs": _EPOCHS},
-            split="random",
-            split_seed=seed,
             device=device,
         )
         for name, model in reversed(_MODELS.items())

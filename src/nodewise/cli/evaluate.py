@@ -33,7 +33,7 @@ def evaluate(
     from nodewise.training.task import load_source, split_of
 
     model = load_run(run, device=device)
-    data = load_source(model.config["graph"], root).data.to(device)
+    data = load_source(model.config["graph"], root, model.folder).data.to(device)
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)

@@ -104,4 +104,6 @@ def _graph(
         )
     if files:
         return read_tables(files, model.folder)
-    return load_source(model.config["graph"] if dataset is None else {"dataset": dataset}, root)
+    if dataset is not None:
+        return load_source({"dataset": dataset}, root)
+    return load_source(model.config["graph"], root, model.folder)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise.cli.chosen_graph import ChosenGraph
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.cli.train import Model, RecipeName, Seed, Set, SplitName, SplitSeed
+from nodewise.cli.table_options import TableOptions, with_table_options
+from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -18,19 +20,20 @@ if TYPE_CHECKING:
 
     from nodewise.experiments.search import Search
 
-DatasetName = Annotated[str, typer.Argument(help="A data set; see `nodewise datasets`.")]
 Trials = Annotated[int, typer.Option("--trials", min=1, help="Settings to try, all in all.")]
 Timeout = Annotated[
     float | None, typer.Option("--timeout", min=0, help="Stop after so many seconds.")
 ]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="Seeds to average over.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Folder (default: runs/search-DATASET-MODEL).")
+    Path | None, typer.Option("--out", "-o", help="Folder (default: runs/search-GRAPH-MODEL).")
 ]
 
 
+@with_table_options
 def search(
-    dataset: DatasetName,
+    tables: TableOptions,
+    dataset: DatasetName = None,
     model: Model = "LGCN",
     recipe: RecipeName = "nodewise",
     trials: Trials = 40,
@@ -49,12 +52,14 @@ def search(
 ) -> None:
     """Search a model's settings on the validation nodes, with optuna; test nodes are never asked.
 
-    Ctrl-C stops; the same command goes on. What was set with `--set` stays as it is.
+    Ctrl-C stops; the same command goes on. What was set with `--set` stays as it is. The graph is a
+    data set or your own tables, with the options of `nodewise train`; give what was found to it.
 
     **Examples**
 
     - `nodewise search cora --model GCN --trials 60`
     - `nodewise search toy --timeout 120 --set hidden_channels=8`
+    - `nodewise search --nodes nodes.csv --edges edges.csv --label topic --trials 30`
     """
     from nodewise.experiments.runner import Job
     from nodewise.experiments.search import Search
@@ -63,11 +68,14 @@ def search(
     check_device(device)
     fixed = parse_settings(settings or [])
     load_recipe(recipe, model, dataset, fixed)
-    folder = out or Path("runs") / f"search-{dataset}-{model.replace(':', '_')}"
-    job = Job(
-        dataset, model, seed, folder, recipe, fixed, split, split_seed, root=root, device=device
-    )
-    best = _run(Search(job, runs, workers or os.cpu_count() or 1), trials, timeout, quiet)
+    graph = ChosenGraph.of(dataset, tables, split, split_seed)
+    folder = out or Path("runs") / f"search-{graph.name}-{model.replace(':', '_')}"
+    job = Job(graph.source(), model, seed, folder, recipe, fixed, root, device)
+    told = job.load().told
+    if told and not quiet:
+        typer.echo(told)
+    wanted = Search(job, runs, workers or os.cpu_count() or 1)
+    best = _run(wanted, f"{model} on {graph.name}", trials, timeout, quiet)
     if not quiet:
         typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
     for setting in format_settings(best["settings"]):
@@ -78,11 +86,12 @@ def search(
         typer.echo(dumps(best))
 
 
-def _run(search: Search, trials: int, timeout: float | None, quiet: bool) -> dict[str, Any]:
+def _run(
+    search: Search, name: str, trials: int, timeout: float | None, quiet: bool
+) -> dict[str, Any]:
     from nodewise.errors import InputError
     from nodewise.experiments.search import ended_trials, run_search
 
-    name = f"{search.job.model} on {search.job.dataset}"
     with make_progress(quiet, "best") as progress:
         bar = progress.add_task(name, total=trials, best="")
         try:

@@ -66,11 +66,14 @@ class Wanted:
 
         Raises:
             RecipeError: A key or a value is not known.
+            UnknownNameError: There is no such recipe or model.
         """
-        from nodewise.training.recipe import load_recipe
+        from nodewise.experiments.candidates import AUTO
+        from nodewise.training.recipe import load_recipe, recipe_path
 
         contest, dataset = self.contest, self.graph.dataset
         if contest is None:
+            recipe_path(self.recipe, also=(AUTO,))
             return [load_recipe(self.recipe, self.model or _MODEL, dataset, self.fixed)]
         return [contest.recipe(one, dataset, self.fixed) for one in contest.candidates]
 

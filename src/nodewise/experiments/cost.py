@@ -96,7 +96,7 @@ def measure_cost(
         "load_average": busy,
         "versions": versions(),
     }
-    path = cost_path(results, job.dataset, job.model)
+    path = cost_path(results, cell[0], job.model)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, record)
     return record

@@ -14,7 +14,6 @@ from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
 from nodewise.training.recipe import Recipe, load_recipe
 from nodewise.training.run import RESULTS_VERSION
 from nodewise.training.run_folder import RESULT, RunFolder, first_difference
-from nodewise.training.task import dataset_source
 
 Record = dict[str, Any]
 
@@ -120,7 +119,6 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
     """
     run = RunFolder(path.parent)
     config, record = run.config, run.result or {}
-    source = dataset_source(job.dataset, job.split, job.split_seed, job.validation)
     about = {
         key: value
         for key, value in config.get("graph", {}).items()
@@ -133,7 +131,7 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
         "recipe": recipe.name,
         "seed": job.seed,
         "settings": recipe.settings,
-        "graph": {**about, **source},
+        "graph": {**about, **job.source},
     }
     found = first_difference(config, asked)
     if (record.get("model"), record.get("seed")) != (job.model, job.seed):

@@ -6,6 +6,7 @@ runs side by side do not.
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -39,40 +40,41 @@ class Job:
     """One run to do.
 
     Attributes:
-        dataset: The data set's name.
+        source: Where graph and split come from, as records have it; see `dataset_source`.
         model: The model's name.
         seed: The run's seed.
         folder: Where its record goes.
         recipe: The recipe's name.
         settings: Keys of the recipe to override.
-        split: "public", "random", the number of a stored split, or None for the default.
-        split_seed: Which random split.
-        validation: Use only so many of the validation nodes; 0 for all.
         root: The folder of raw files.
         device: Where to compute.
     """
 
-    dataset: str
+    source: Mapping[str, Any]
     model: str
     seed: int
     folder: Path
     recipe: str = "nodewise"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    split: str | None = None
-    split_seed: int = 0
-    validation: int = 0
     root: Path | None = None
     device: str = "cpu"
+
+    @property
+    def dataset(self) -> str | None:
+        """The data set's name; None for somebody's own tables."""
+        return self.source.get("dataset")
+
+    def load(self) -> LoadedGraph:
+        """The graph, which all jobs of a process share."""
+        return _load(json.dumps(self.source), self.root)
 
     def task(self) -> Task:
         """What to train on what."""
         from nodewise.training.recipe import load_recipe
-        from nodewise.training.task import dataset_source, make_task
+        from nodewise.training.task import make_task
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
-        source = dataset_source(self.dataset, self.split, self.split_seed, self.validation)
-        data = _load(tuple(source.items()), self.root)
-        return make_task(data, source, self.model, recipe, self.device)
+        return make_task(self.load(), self.source, self.model, recipe, self.device)
 
     def is_done(self) -> bool:
         """Whether its folder holds the record of this very run.
@@ -147,11 +149,10 @@ def _outcome(done: Future[dict[str, Any]]) -> dict[str, Any] | NodewiseError:
 
 
 @cache
-def _load(source: tuple[tuple[str, Any], ...], root: Path | None) -> LoadedGraph:
-    """Many jobs of one process share a graph."""
+def _load(source: str, root: Path | None) -> LoadedGraph:
     from nodewise.training.task import load_source
 
-    return load_source(dict(source), root)
+    return load_source(json.loads(source), root)
 
 
 # In a process that does jobs: not 0 once whoever gave them out wants no more.

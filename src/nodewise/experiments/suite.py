@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
+from nodewise.training.task import dataset_source
 
 NAMES = ("main", "val100", "ablation", "matched", "splits", "lambda", "cost", "tsne")
 
@@ -153,14 +154,12 @@ def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
 
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
     """One run of a cell."""
+    split_seed = seed if variant.per_seed else 0
     return Job(
-        dataset,
+        dataset_source(dataset, variant.split, split_seed, variant.validation),
         model,
         seed,
         cell_folder(results, dataset, model, variant.name) / f"seed-{seed}",
         variant.recipe,
         variant.settings,
-        variant.split,
-        seed if variant.per_seed else 0,
-        variant.validation,
     )

@@ -68,7 +68,7 @@ def job_with_model(job: Job, results: Path) -> Job:
     """
     if job.is_done() and (job.folder / MODEL).exists():
         return job
-    folder = results / "tsne" / "runs" / job.dataset / job.model.replace(":", "_")
+    folder = results / "tsne" / "runs" / job.source["dataset"] / job.model.replace(":", "_")
     return replace(job, folder=folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -92,7 +92,15 @@ class OwnGraph:
         return sentence
 
     def source(self) -> dict[str, Any]:
-        """Where the graph comes from, as records have it."""
+        """Where the graph comes from, as records have it.
+
+        Raises:
+            TableError: A file cannot be read.
+        """
+        from nodewise.data.tables.first_bytes import first_bytes
+
+        for path in self.files.values():
+            first_bytes(Path(path).expanduser())
         return {
             "files": dict(self.files),
             "files_sha256": {what: file_sha256(Path(path)) for what, path in self.files.items()},
@@ -101,38 +109,51 @@ class OwnGraph:
         }
 
     @classmethod
-    def from_source(cls, source: Mapping[str, Any]) -> Self:
+    def from_source(cls, source: Mapping[str, Any], run: Path | None = None) -> Self:
         """The tables that a run's record names, if they are still the same.
+
+        Args:
+            source: What `source` gave.
+            run: The run's folder, to look for the tables in the folders above it, too: a run is
+                often used elsewhere than where it was trained.
 
         Raises:
             TableError: One is gone, or has been changed.
         """
-        for what, path in source["files"].items():
-            if file_sha256(Path(path)) != source["files_sha256"][what]:
-                raise TableError(
-                    path,
-                    "has changed since the run was trained on it",
-                    way_out="restore it, or give the new tables to `nodewise predict RUN` "
-                    "with --nodes and --edges",
-                )
-        return cls(source["files"], source["options"], int(source["split_seed"]))
+        above = [] if run is None else list(run.resolve().parents)
+        files = {
+            what: _find(path, source["files_sha256"][what], above)
+            for what, path in source["files"].items()
+        }
+        return cls(files, source["options"], int(source["split_seed"]))
+
+
+def _find(path: str, sha256: str, above: Sequence[Path]) -> str:
+    """The path, or the same below one of the folders, of the file with that fingerprint."""
+    given = Path(path).expanduser()
+    places = [given] if given.is_absolute() else [given, *(folder / given for folder in above)]
+    found = [place for place in places if place.is_file()]
+    for place in found:
+        if file_sha256(place) == sha256:
+            return str(place)
+    if found:
+        raise TableError(
+            str(found[0]),
+            "has changed since the run was trained on it",
+            way_out="restore it, or give the new tables to `nodewise predict RUN` with --nodes "
+            "and --edges",
+        )
+    raise TableError(
+        path,
+        "the run was trained on this file, which is gone",
+        way_out="go to the folder where the run was trained, or put the file back",
+    )
 
 
 def file_sha256(path: Path) -> str:
-    """The fingerprint of a file.
-
-    Raises:
-        TableError: It cannot be read.
-    """
-    try:
-        with path.expanduser().open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise TableError(
-            str(path),
-            f"the run was trained on this file, which cannot be read ({error.strerror})",
-            way_out="go to the folder where the run was trained, or put the file back",
-        ) from error
+    """The fingerprint of a file."""
+    with path.expanduser().open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _no_label() -> InputError:

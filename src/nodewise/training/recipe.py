@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -128,7 +128,7 @@ def load_recipe(
         RecipeError: A key or a value is not known; the error names the nearest.
         UnknownNameError: There is no such recipe or model.
     """
-    path = _path(recipe)
+    path = recipe_path(recipe)
     content = _read(path)
     family: str | None = None
     defaults: Mapping[str, Any] = {}
@@ -234,12 +234,21 @@ def _folder() -> Path:
     return Path(str(files("nodewise.training") / "recipes"))
 
 
-def _path(recipe: str | Path) -> Path:
+def recipe_path(recipe: str | Path, also: Sequence[str] = ()) -> Path:
+    """Where a recipe's file is.
+
+    Args:
+        recipe: Its name, or the path of a TOML file.
+        also: Other names that the caller would have taken.
+
+    Raises:
+        UnknownNameError: There is no such recipe.
+    """
     if str(recipe) in recipe_names():
         return _folder() / f"{recipe}.toml"
     if Path(recipe).suffix == ".toml":
         return Path(recipe)
-    raise UnknownNameError("recipe", str(recipe), recipe_names())
+    raise UnknownNameError("recipe", str(recipe), (*recipe_names(), *also))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -49,15 +49,22 @@ def make_task(
     return task
 
 
-def load_source(source: Mapping[str, Any], root: str | Path | None = None) -> LoadedGraph:
+def load_source(
+    source: Mapping[str, Any], root: str | Path | None = None, run: Path | None = None
+) -> LoadedGraph:
     """The graph that a run's record names, with its split.
+
+    Args:
+        source: What the record says of it.
+        root: The folder of raw files of data sets.
+        run: The run's folder; tables are also looked for in the folders above it.
 
     Raises:
         InputError: The record names none.
         TableError: It names tables that are gone, or not the same any more.
     """
     if "files" in source:
-        return OwnGraph.from_source(source).load()
+        return OwnGraph.from_source(source, run).load()
     if "dataset" not in source:
         raise InputError(
             "graph", "the run names no data set", way_out="name the graph to predict on"
