@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
+from nodewise.ops.dispatch import project
 from nodewise.ops.rows import SparseRows, as_features, take_rows
 from tests.graphs import MessageCase, message_cases
 
@@ -40,3 +41,27 @@ def test_a_csr_tensor_is_taken_apart_once() -> None:
     dense = torch.eye(3)
     assert as_features(dense) is dense
     assert torch.equal(take_rows(dense, torch.tensor([2])), dense[2:])
+
+
+@pytest.mark.parametrize("share", [0.02, 0.6])
+def test_products_and_their_gradients_are_those_of_the_dense_matrix(share: float) -> None:
+    """Sparse rows are walked, crowded ones are multiplied as a dense matrix."""
+    torch.manual_seed(0)
+    x = torch.randn(30, 20, dtype=torch.float64) * (torch.rand(30, 20) < share)
+    weight = torch.randn(7, 20, dtype=torch.float64, requires_grad=True)
+    rows = SparseRows.from_dense(x)
+    assert rows.is_crowded == (share > 0.5)
+    torch.testing.assert_close(project(rows, weight), x @ weight.t())
+    rows = rows.with_values(rows.values.clone().requires_grad_())
+    for _ in range(2):  # a graph that was walked back once must not be met again
+        (project(rows, weight) ** 2).sum().backward()
+    x.requires_grad_()
+    (2 * (x @ weight.t()) ** 2).sum().backward()
+    assert rows.values.grad is not None and x.grad is not None
+    torch.testing.assert_close(rows.values.grad, x.grad[x != 0])
+
+
+def test_a_dense_matrix_is_made_once_for_the_same_values() -> None:
+    rows = SparseRows.from_dense(torch.eye(3))
+    assert rows.dense() is rows.dense()
+    assert torch.equal(rows.with_values(2 * rows.values).dense(), 2 * torch.eye(3))
