@@ -12,9 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
@@ -115,6 +113,11 @@ def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:
     return partial(localized, Problem.of(dataset, 1, root), "fused", features=True)
 
 
+def _formed(problem: Problem) -> int:
+    """In how many places some W_v is needed: the columns that occur in each C_v, counted."""
+    return problem.rows.pooled_places(problem.block.hood).col.numel()
+
+
 def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[float, float]:
     """The time forward and backward need at the machine's peak, if only the work must be done.
 
@@ -125,11 +128,7 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
     hood, rows = problem.block.hood, problem.rows
     lengths = (rows.crow[1:] - rows.crow[:-1]).long()
     visits = int(lengths[hood.source].sum())
-    ones = np.ones(hood.num_edges, np.float32)
-    graph = csr_matrix((ones, hood.source.numpy(), hood.ptr.numpy()), shape=(len(lengths),) * 2)
-    entries = (np.ones(rows.col.numel(), np.float32), rows.col.numpy(), rows.crow.numpy())
-    formed = (graph @ csr_matrix(entries, shape=(len(lengths), rows.width))).nnz
-    generated = 2 * len(lengths) * rows.width * BOTTLENECK
+    formed, generated = _formed(problem), 2 * len(lengths) * rows.width * BOTTLENECK
     forward = generated + OUT * (formed + visits)
     backward = 3 * generated + OUT * (4 * formed + visits)
     moved = 8 * visits + 4 * OUT * hood.num_edges
@@ -175,6 +174,12 @@ def bench_messages(
         "dense": partial(dense, problem, features=True),
     }
     full = side_by_side(jobs, repeats)
+    progress("eight heads in one pass against one head")
+    jobs = {
+        "one": partial(localized, problem, "fused", features=True),
+        "eight": partial(localized, eight, "fused", features=True),
+    }
+    heads = side_by_side(jobs, repeats)
     progress("gradients of weights only, one head and eight")
     jobs = {
         "fused": partial(localized, problem, "fused", features=False),
@@ -197,8 +202,9 @@ def bench_messages(
         "speedup_vs_dense": full["dense"] / full["fused"],
         "speedup_vs_dense_weights_only": part["dense"] / part["fused"],
         "weights_only_fused_s": part["fused"],
-        "heads8_s": part["eight"],
-        "heads8_speedup": 8 * part["fused"] / part["eight"],
+        "heads8_s": heads["eight"],
+        "heads8_speedup": 8 * heads["one"] / heads["eight"],
+        "heads8_speedup_weights_only": 8 * part["fused"] / part["eight"],
         "share_of_peak_forward": least_forward / part["forward"],
         "share_of_peak_backward": least_backward / (part["fused"] - part["forward"]),
         "peak_gfma_per_s": fma / 1e9,
@@ -207,5 +213,7 @@ def bench_messages(
         "node_layer_s": layer["node"],
         "node_layer_ratio": layer["node"] / layer["base"],
         "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
+        "node_layer_least_ratio": _formed(problem) / problem.rows.col.numel(),
+        "generators_s": layer["generators"],
         "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
     }

@@ -134,18 +134,36 @@ def _spend(
 
 
 @njit
+def _pull_one(formed, rows, u, g, grad_values):
+    """d/d h_u += W_v^T g_uv for eight rows of W_v."""
+    begin, end, base = row_bounds(rows, u)
+    for j in range(begin, end):
+        grad_values[j] += total(mul(g, load(formed, 8 * get(rows.col, j - base))))
+
+
+@njit
+def _pull_four(formed, rows, u, a, b, c, d, grad_values):
+    """d/d h_u += W_v^T g_uv for four times eight rows of W_v, added up across lanes only once."""
+    begin, end, base = row_bounds(rows, u)
+    for j in range(begin, end):
+        at = 32 * get(rows.col, j - base)
+        s = fma(a, load(formed, at), mul(b, load(formed, at + 8)))
+        t = fma(c, load(formed, at + 16), mul(d, load(formed, at + 24)))
+        grad_values[j] += total(add(s, t))
+
+
+@njit
 def _pull(
     rows, heads, per_head, out, first, tile, begin, source, formed, messages, spare, grad_values
 ):
     """d/d h_u += W_v^T g_uv for a tile of blocks and all sources of one target."""
     for i in range(source.size):
-        start, end, base = row_bounds(rows, source[i])
         _read(messages, heads, per_head, out, first, tile, begin + i, spare)
-        for t in range(tile):
-            g = load(spare, 8 * t)
-            for j in range(start, end):
-                at = 8 * (get(rows.col, j - base) * tile + t)
-                grad_values[j] += total(mul(g, load(formed, at)))
+        if tile == 1:
+            _pull_one(formed, rows, source[i], load(spare, 0), grad_values)
+        else:
+            g = (load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24))
+            _pull_four(formed, rows, source[i], *g, grad_values)
 
 
 @njit
