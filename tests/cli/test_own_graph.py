@@ -250,6 +250,13 @@ def test_a_table_that_is_gone_or_changed_is_one_line(here: Path, command: tuple[
     assert not (here / "predictions.csv").exists()
 
 
+def test_a_run_is_not_continued_on_tables_that_have_changed(here: Path) -> None:
+    with (here / "edges.csv").open("a") as stream:
+        stream.write("m0,m9,1\n")
+    said = refused(*TRAIN, "--out", "run")
+    assert said.startswith("run: holds a run with another version of edges.csv; choose another")
+
+
 def test_a_run_finds_its_tables_from_any_folder(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,6 +220,9 @@ def first_difference(there: Mapping[str, Any], asked: Mapping[str, Any]) -> str 
     )
     for key in sorted(one.keys() | other.keys()):
         if one.get(key) != other.get(key):
+            _, of_file, what = key.partition("graph.files_sha256.")
+            if of_file and one.get(key) and other.get(key):
+                return f"another version of {one.get(f'graph.files.{what}')}"
             return f"{key} = {one.get(key)!r}, not {other.get(key)!r}"
     return None
 
