@@ -17,11 +17,11 @@ from torch import Tensor
 from nodewise.data.checks import check_data, check_graph, check_split
 from nodewise.data.splits import Split, hold_out
 from nodewise.errors import RecipeError, SplitError
-from nodewise.experiments.candidates import Contest, is_auto
+from nodewise.experiments.candidates import AUTO, Contest, is_auto
 from nodewise.experiments.choice import Question, choose
 from nodewise.training.fingerprints import graph_sha256
 from nodewise.training.loop import Epoch
-from nodewise.training.recipe import Recipe, load_recipe
+from nodewise.training.recipe import Recipe, load_recipe, recipe_path
 from nodewise.training.run import Factory, Task, Watch, train
 from nodewise.training.run_folder import RunFolder, open_run
 from nodewise.training.saved import SavedModel, load_run
@@ -89,6 +89,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         split = _split(data, train_index, val_index)
         check_split(*split.masks(data.num_nodes), num_nodes=data.num_nodes, y=data.y)
         drawn = np.random.randint(2**31) if self.random_state is None else self.random_state
+        if not is_auto(self.recipe):
+            recipe_path(self.recipe, also=(AUTO,))
         learn = self._choose if is_auto(self.recipe) else self._train
         learn(data, split, int(drawn))
         self.n_features_in_ = int(data.x.size(1))

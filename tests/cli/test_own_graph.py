@@ -138,7 +138,7 @@ def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Pat
     add_a_newcomer(here)
     later = ("--nodes", "later_nodes.csv", "--edges", "later_edges.csv")
     told = done("predict", "run", *later, "--out", "after.csv")
-    assert "1 word or category of column 'belt' is not known" in told
+    assert "1 category of column 'belt' is not known, and left out: 'green' 1 time\n" in told
     assert "labels    none; 36 nodes without, to be predicted" in told
     before, after = rows_of(here / "before.csv"), rows_of(here / "after.csv")
     assert after[-1]["id"] == "newcomer" and len(after) == len(before) + 1
@@ -205,7 +205,7 @@ def test_empty_cells_are_filled_by_choice_and_that_is_told(here: Path) -> None:
     nodes["visits"] = ["" if n % 5 == 0 else n % 7 for n in range(35)]
     nodes.loc[[3, 4], "belt"] = ""
     nodes.to_csv("nodes.csv", index=False)
-    assert "choose missing: mean, median or zero" in refused(*TRAIN, "--out", "never")
+    assert "choose missing (--missing): mean, median or zero" in refused(*TRAIN, "--out", "never")
     told = done(*TRAIN, "--missing", "median", "--out", "filled")
     assert "7 empty cells of column 'visits' taken for 3" in told
     assert "2 empty cells of column 'belt' taken for no category" in told
@@ -276,6 +276,7 @@ def test_settings_are_searched_on_tables(here: Path) -> None:
     few = ["--trials", 2, "--set", "epochs=4", "--set", "hidden_channels=4"]
     told = done(*SEARCH, *few)
     assert told.index("nodes     35, 1 of them without an edge") < told.index("best validation")
+    assert "  --model GCN --recipe nodewise\n" in told
     records = [
         json.loads(path.read_text())
         for path in here.glob("runs/search-nodes-GCN/*/*/*/result.json")

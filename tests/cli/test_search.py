@@ -46,9 +46,10 @@ def test_what_is_printed_can_be_pasted_and_another_search_is_refused(tmp_path: P
     command = ["search", "toy", "-m", "GCN", "--workers", "1", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, [*command, *fixed, "--trials", "1", "--json"])
     assert result.exit_code == 0, result.output
-    first, *settings, last = result.stdout.splitlines()
+    first, model, *settings, last = result.stdout.splitlines()
     assert first.startswith("best validation accuracy ")
     assert first.endswith(" %, with")
+    assert model == "  --model GCN --recipe nodewise"
     assert {"  --set epochs=2", "  --set layer_norm=false"} <= set(settings)
     pasted = parse_settings(line.removeprefix("  --set ") for line in settings)
     assert pasted == json.loads(last)["settings"]

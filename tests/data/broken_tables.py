@@ -110,7 +110,7 @@ RELEASED = ("graph.node", "graph.edge")
 CASES = [
     BrokenTable("unknown id", edges=edges(b"c,d", b"c,z"), says=("edges.csv, line 4, column 'target'", "'z'"), way_out="add the node to"),
     BrokenTable("several unknown ids", edges=edges(b"b,c", b"q,r"), says=("edges.csv, line 3, column 'source'", "'q'", "one of 2 such ends"), way_out="delete the edge"),
-    BrokenTable("no id known at all", edges=b"source,target\n1,2\n2,3\n", says=("edges.csv, line 2, column 'source'", "'1'"), way_out="name the right id column"),
+    BrokenTable("no id known at all", edges=b"source,target\n1,2\n2,3\n", says=("edges.csv, line 2, column 'source'", "'1'"), way_out="name the id column"),
     BrokenTable("edge without an end", edges=edges(b"b,c", b"b,"), says=("edges.csv, line 3, column 'target'", "is empty"), way_out="delete the row"),
     BrokenTable("self-loops alone", edges=b"source,target\na,a\nb,b\n", says=("edges.csv", "self-loop"), way_out="different nodes"),
     BrokenTable("edges without a header", edges=b"a,b\nb,c\nc,d\n", says=("edges.csv", "'a, b'", "no header"), way_out="such as source,target"),

@@ -68,7 +68,7 @@ def _tell(record: Mapping[str, Any]) -> None:
             typer.echo(f"left out: {about['name']} ({about['model']}): {about['outcome']}")
     typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")
     if record["sentence"]:
-        typer.echo(record["sentence"])
+        typer.echo(f"{record['sentence']} {record['localization']['note']}")
 
 
 def _row(about: Mapping[str, Any]) -> list[str]:

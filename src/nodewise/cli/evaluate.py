@@ -20,6 +20,8 @@ def evaluate(
 ) -> None:
     """Load a trained model, predict its graph, and score it beside what was recorded.
 
+    Micro-F is the paper's: over all classes but the most frequent one, so it is not the accuracy.
+
     **Examples**
 
     - `nodewise evaluate runs/mine`

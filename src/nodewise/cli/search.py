@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,8 +77,8 @@ def search(
         typer.echo(told)
     wanted = Search(job, runs, workers or os.cpu_count() or 1)
     best = _run(wanted, f"{model} on {graph.name}", trials, timeout, quiet)
-    if not quiet:
-        typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
+    typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
+    typer.echo(f"  --model {model} --recipe {quote(recipe)}")
     for setting in format_settings(best["settings"]):
         typer.echo(f"  --set {setting}")
     if json:
@@ -92,14 +93,17 @@ def _run(
     from nodewise.errors import InputError
     from nodewise.experiments.search import ended_trials, run_search
 
-    with make_progress(quiet, "best") as progress:
-        bar = progress.add_task(name, total=trials, best="")
-        try:
+    try:
+        with make_progress(quiet, "best") as progress:
+            bar = progress.add_task(name, total=trials, best="")
             for study in run_search(search, trials, timeout):
                 progress.update(bar, completed=ended_trials(study), best=_best(study))
-        except KeyboardInterrupt:
-            typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt:
+        folder = search.job.folder
+        typer.echo(
+            f"nodewise: stopped, all saved in {folder}; run the same command to go on", err=True
+        )
+        raise typer.Exit(INTERRUPTED) from None
     if not _best(study):
         raise InputError("search", "no trial came to an end", way_out="give it more time")
     found = {key: _rounded(value) for key, value in study.best_params.items()}

@@ -144,7 +144,7 @@ def load_recipe(
         content.get("datasets", {}).get(dataset, {}),
         of_model.get("datasets", {}).get(dataset, {}),
         own,
-        check_settings(overrides or {}, "--set"),
+        check_settings(overrides or {}, "settings"),
     )
     settings = {key: value for layer in layers for key, value in layer.items()}
     return Recipe.from_settings(path.stem, settings)

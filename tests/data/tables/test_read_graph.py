@@ -213,8 +213,12 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     changed = dict(zip(again.data.feature_names, again.data.x[5].tolist(), strict=True))
     assert changed["year"] == 0 and changed["venue=A"] == changed["venue=B, or C"] == 0
     assert changed["words:red"] == 1
-    assert "1 word or category of column 'venue'" in str(again.summary)
-    assert "1 word or category of column 'words'" in str(again.summary)
+    assert "1 category of column 'venue' is not known, and left out: 'Z' 1 time" in str(
+        again.summary
+    )
+    assert "1 word of column 'words' is not known, and left out: 'green' 1 time" in str(
+        again.summary
+    )
 
 
 def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:

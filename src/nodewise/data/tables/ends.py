@@ -78,7 +78,7 @@ def _unknown_end(
         return table.error("is empty", row=row, column=column, value="", way_out=way_out)
     way_out = f"add the node to {nodes}, or delete the edge"
     if unknown.all():
-        way_out = f"not one end is a known node: name the right id column of {nodes} with id"
+        way_out = f"not one end is a known node: name the id column of {nodes} with `id` (--id)"
     return table.error(
         f"is not the id of a node in {nodes}{among(int(unknown.sum()), 'ends')}",
         row=row,

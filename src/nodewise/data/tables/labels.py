@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def labels_of(table: Table, column: str, unlabelled: Collection[str] = ()) -> La
             "has one class only" if class_names else "has no label at all",
             column=column,
             value=class_names[0] if class_names else "",
-            way_out="label nodes of two classes at least, or name the right column with label",
+            way_out="label nodes of two classes at least, or name the right column with `label` "
+            "(--label)",
         )
     return Labels(positions(names, class_names), class_names)
 
@@ -81,9 +83,11 @@ def check_class_sizes(table: Table, column: str, labels: Labels) -> None:
     if not alone:
         return
     many = len(alone) > len(counts) / 2
-    hint = "name the right column with label" if many else "give another node this label too"
+    hint = "give another node this label too, or say that it is none: " + unlabelled_flag(alone[0])
+    if many:
+        hint = "name the right column with `label` (--label)"
     if looks_missing(alone[0]):
-        hint = f"say --unlabelled {alone[0]} if it means that there is no label"
+        hint = f"say {unlabelled_flag(alone[0])} if it means that there is no label"
     row = int((labels.y == labels.class_names.index(alone[0])).argmax())
     raise table.error(
         f"{len(alone)} of {len(counts)} classes have one node" if many else "a class of one node",
@@ -92,6 +96,11 @@ def check_class_sizes(table: Table, column: str, labels: Labels) -> None:
         value=alone[0],
         way_out=hint,
     )
+
+
+def unlabelled_flag(name: str) -> str:
+    """How to say that a label means none."""
+    return f"--unlabelled {quote(name)}"
 
 
 def _labels(table: Table, column: str, unlabelled: Collection[str]) -> Any:

@@ -26,7 +26,7 @@ def index_of(nodes: Table, column: str) -> Any:
             row=int(empty.argmax()),
             column=column,
             value="",
-            way_out="give every node an id, or name the right column with id",
+            way_out="give every node an id, or name the right column with `id` (--id)",
         )
     repeated = np.asarray(names.duplicated())
     if repeated.any():
@@ -37,7 +37,7 @@ def index_of(nodes: Table, column: str) -> Any:
             row=row,
             column=column,
             value=names.iloc[row],
-            way_out="give every node an id of its own, or name the right column with id",
+            way_out="give every node an id of its own, or name the right column with `id` (--id)",
         )
     return pd.Index(names)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from shlex import quote
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from nodewise.data.tables.cells import looks_missing, names_in
 from nodewise.data.tables.edges import Edges
 from nodewise.data.tables.encoders.category import CategoryColumn
 from nodewise.data.tables.encoders.degree import DegreeColumn
-from nodewise.data.tables.labels import Labels
+from nodewise.data.tables.encoders.encoder import Encoder
+from nodewise.data.tables.encoders.words import WordsColumn
+from nodewise.data.tables.labels import Labels, unlabelled_flag
 from nodewise.data.tables.preprocessing import Features, Preprocessing
 from nodewise.data.tables.source import Source, Table, counted, listed
 from nodewise.data.tables.split_column import GivenSplit
@@ -45,7 +47,7 @@ def label_notes(labels: Labels, given: GivenSplit | None) -> Iterator[str]:
         if count and looks_missing(name):
             yield (
                 f"class {name!r} of {counted(count, 'node')} looks like a missing value; "
-                f"say --unlabelled {quote(name)} if it is"
+                f"say {unlabelled_flag(name)} if it is"
             )
     if labels.strangers:
         strangers = counted(labels.strangers, "label is", "labels are")
@@ -59,15 +61,25 @@ def feature_notes(nodes: Table, features: Features, fitted: Preprocessing) -> It
     """What became of cells that are no features as they stand."""
     for column, (count, taken_for) in features.empty.items():
         yield f"{counted(count, 'empty cell')} of column {column!r} taken for {taken_for}"
-    for column, count in features.unknown.items():
-        words = counted(count, "word or category", "words or categories")
-        is_not = "is not" if count == 1 else "are not"
-        yield f"{words} of column {column!r} {is_not} known, and left out"
+    for encoder in fitted.encoders:
+        if encoder.column in features.unknown:
+            yield _strangers(encoder, features.unknown[encoder.column])
     for encoder in fitted.encoders:
         if isinstance(encoder, CategoryColumn):
             yield from _missing_categories(nodes, encoder)
     if any(isinstance(encoder, DegreeColumn) for encoder in fitted.encoders):
         yield "there are no feature columns; each node has its degree as features"
+
+
+def _strangers(encoder: Encoder, unknown: Mapping[str, int]) -> str:
+    """The words or categories that were not known, the most frequent by name."""
+    nouns = ("word", "words") if isinstance(encoder, WordsColumn) else ("category", "categories")
+    frequent = Counter(unknown).most_common(3)
+    named = ", ".join(f"{name!r} {counted(count, 'time')}" for name, count in frequent)
+    more = f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+    is_not = "is not" if len(unknown) == 1 else "are not"
+    of_column = f"{counted(len(unknown), *nouns)} of column {encoder.column!r}"
+    return f"{of_column} {is_not} known, and left out: {named}{more}"
 
 
 def _missing_categories(nodes: Table, encoder: CategoryColumn) -> Iterator[str]:

@@ -30,12 +30,12 @@ class Features:
 
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
-        unknown: Words or categories that were not known, and left out, by column.
+        unknown: Words or categories that were not known and left out, and how often, by column.
         empty: Cells that were empty and what became of them, by column.
     """
 
     matrix: Any
-    unknown: Mapping[str, int] = field(default_factory=dict)
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     empty: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 

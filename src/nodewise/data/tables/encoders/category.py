@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -56,7 +57,7 @@ class CategoryColumn(Encoder):
         shape = (len(found), len(self.categories))
         ones = np.ones(len(rows), np.float32)
         empty = np.asarray(names == "")
-        unknown = int(((found < 0) & ~empty).sum())
+        unknown = Counter(names[(found < 0) & ~empty])
         matrix = csr_matrix((ones, (rows, found[rows])), shape)
         return Block(matrix, unknown, int(empty.sum()), "no category")
 
@@ -69,6 +70,6 @@ class CategoryColumn(Encoder):
                 row=int(empty.argmax()),
                 column=self.column,
                 value="",
-                way_out="fill it in, or choose missing: mean, median or zero (no category)",
+                way_out="fill it in, or choose missing (--missing): zero, for no category",
             )
         return names

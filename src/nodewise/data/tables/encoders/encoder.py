@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from nodewise.data.tables.source import Table
@@ -14,13 +15,13 @@ class Block:
 
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
-        unknown: How many words or categories the encoder did not know, and left out.
+        unknown: The words or categories the encoder did not know and left out, and how often.
         empty: How many cells were empty.
         taken_for: What those are taken for.
     """
 
     matrix: Any
-    unknown: int = 0
+    unknown: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
     taken_for: str = ""
 

@@ -95,7 +95,7 @@ class NumericColumn(Encoder):
                 row=row,
                 column=self.column,
                 value=written,
-                way_out="fill it in, or choose missing: mean, median or zero",
+                way_out="fill it in, or choose missing (--missing): mean, median or zero",
             )
         huge = np.abs(numbers) > 1e30
         if huge.any():

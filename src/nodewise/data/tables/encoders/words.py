@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -60,7 +61,8 @@ class WordsColumn(Encoder):
         """A feature for each word of the vocabulary."""
         texts, vectorizer = _texts(table, self.column), self._vectorizer()
         known, analyze = frozenset(self.words), vectorizer.build_analyzer()
-        unknown = sum(word not in known for text in texts for word in analyze(text))
+        words = (word for text in texts for word in analyze(text))
+        unknown = Counter(word for word in words if word not in known)
         return Block(csr_matrix(vectorizer.transform(texts), dtype=np.float32), unknown)
 
     def _vectorizer(self) -> Any:
