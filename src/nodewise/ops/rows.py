@@ -13,7 +13,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
 
 # The share of entries from which on `project` computes with the dense matrix: a product of dense
-# matrices does six times as many multiplications a second as one of sparse rows.
+# matrices does several times as many multiplications a second as one of sparse rows.
 _CROWDED = 0.2
 
 

@@ -213,12 +213,9 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     changed = dict(zip(again.data.feature_names, again.data.x[5].tolist(), strict=True))
     assert changed["year"] == 0 and changed["venue=A"] == changed["venue=B, or C"] == 0
     assert changed["words:red"] == 1
-    assert "1 category of column 'venue' is not known, and left out: 'Z' 1 time" in str(
-        again.summary
-    )
-    assert "1 word of column 'words' is not known, and left out: 'green' 1 time" in str(
-        again.summary
-    )
+    told = str(again.summary)
+    assert "1 category of column 'venue' is not known, and left out: 'Z' 1 time" in told
+    assert "1 word of column 'words' is not known, and left out: 'green' 1 time" in told
 
 
 def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:
@@ -306,12 +303,12 @@ def test_a_gzip_is_known_by_its_bytes_not_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_million_edges_take_ten_seconds_at_most(tmp_path: Path) -> None:
-    from time import perf_counter
+    from time import process_time  # others may be at work on the machine, too
 
     ends = np.random.default_rng(0).integers(200_000, size=(1_000_000, 2))
     lines = "\n".join(f"n{source},n{target}" for source, target in ends)
     (tmp_path / "edges.csv").write_text(f"source,target\n{lines}\n")
     nw.read_graph(edges=EDGES)  # imports
-    started = perf_counter()
+    started = process_time()
     graph = nw.read_graph(edges=tmp_path / "edges.csv")
-    assert perf_counter() - started < 10 and graph.summary.edges > 990_000
+    assert process_time() - started < 10 and graph.summary.edges > 990_000
