@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from nodewise.data.catalogue import DATASETS
 from nodewise.errors import RecipeError, UnknownNameError
+from nodewise.experiments.suite import Suite
 from nodewise.models.architecture import Architecture
 from nodewise.models.zoo import ZOO
 from nodewise.nn.penalty import Penalty
@@ -19,6 +21,8 @@ from nodewise.training.recipe import (
     parse_settings,
     recipe_names,
 )
+
+SEARCHED = Path(__file__).parents[2] / "results" / "search"
 
 
 def test_no_two_groups_share_a_key() -> None:
@@ -132,3 +136,16 @@ def test_settings_are_written_as_they_are_read() -> None:
 def test_truth_values_may_be_written_as_in_python() -> None:
     found = parse_settings(["layer_norm=True", "residual=False"])
     assert found == {"layer_norm": True, "residual": False}
+
+
+@pytest.mark.parametrize("found", sorted(SEARCHED.glob("*-GCN.json")), ids=lambda path: path.stem)
+def test_the_tuned_baseline_has_what_was_found(found: Path) -> None:
+    dataset = found.stem.removesuffix("-GCN")
+    settings = load_recipe("official", "GCN-tuned", dataset).settings
+    searched = json.loads(found.read_text())["settings"]
+    assert {key: settings[key] for key in searched} == searched
+
+
+def test_the_baseline_was_tuned_on_every_data_set() -> None:
+    names = {path.stem for path in SEARCHED.glob("*.json")}
+    assert names == {f"{dataset}-GCN" for dataset in Suite.load("main").datasets}
