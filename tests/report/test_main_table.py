@@ -63,3 +63,7 @@ def test_what_is_missing_is_called_missing_and_partial_cells_say_how_many(tmp_pa
     assert accuracy["GAT"][0].plain == "missing"
     assert (section.there, section.wanted) == (12, 680)
     assert "reproduce main" in section.state
+
+
+def test_a_cell_without_records_says_so() -> None:
+    assert cell_text(None) == "missing"
