@@ -79,4 +79,6 @@ class ChosenGraph:
         from nodewise.training.task import load_source
 
         source = self.source()
+        if self.own is not None:
+            return self.own.load(), source  # its files have been checked just now
         return load_source(source, root), source

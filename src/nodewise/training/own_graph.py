@@ -97,10 +97,6 @@ class OwnGraph:
         Raises:
             TableError: A file cannot be read.
         """
-        from nodewise.data.tables.first_bytes import first_bytes
-
-        for path in self.files.values():
-            first_bytes(Path(path).expanduser())
         return {
             "files": dict(self.files),
             "files_sha256": {what: file_sha256(Path(path)) for what, path in self.files.items()},
@@ -151,8 +147,16 @@ def _find(path: str, sha256: str, above: Sequence[Path]) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """The fingerprint of a file."""
-    with path.expanduser().open("rb") as stream:
+    """The fingerprint of a file.
+
+    Raises:
+        TableError: It cannot be read, or is empty.
+    """
+    from nodewise.data.tables.first_bytes import first_bytes
+
+    path = path.expanduser()
+    first_bytes(path)
+    with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
