@@ -132,8 +132,8 @@ def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Featur
     """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse."""
     if not isinstance(x, SparseRows):
         return sum_neighbours(x, weight, hood)
-    if kernel_for(x) != "fused":
-        return reference.sum_neighbours(x.dense(), weight, hood)
+    if kernel_for(x) != "fused" or x.is_crowded:
+        return sum_neighbours(x.dense(), weight, hood)
     places = x.pooled_places(hood)
     edges = (hood.source, hood.ptr)
     values = registered.pool_rows(x.values, weight, x.crow, x.col, *edges, *places, x.width)

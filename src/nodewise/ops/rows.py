@@ -12,8 +12,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
 
-# The share of entries from which on `project` computes with the dense matrix: a product of dense
-# matrices does several times as many multiplications a second as one of sparse rows.
+# The share of entries from which on products and sums are taken of the dense matrix: they do several
+# times as many multiplications a second as those of sparse rows.
 _CROWDED = 0.2
 
 
@@ -97,7 +97,7 @@ class SparseRows:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so little is zero that products of the dense matrix are faster."""
+        """Whether so little is zero that products and sums of the dense matrix are faster."""
         return self.values.numel() >= _CROWDED * self.num_rows * self.width
 
     def _row(self) -> Tensor:
