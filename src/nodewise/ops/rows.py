@@ -12,8 +12,8 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
 
-# The share of entries from which on products and sums are taken of the dense matrix: they do several
-# times as many multiplications a second as those of sparse rows.
+# The share of entries from which on products and sums are taken of the dense matrix: they do
+# several times as many multiplications a second as those of sparse rows.
 _CROWDED = 0.2
 
 
