@@ -1,4 +1,4 @@
-"""The README's code blocks run as they stand, one after the other."""
+"""The README's code blocks run as they stand, and its numbers are those of the records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+from nodewise.report.results_page import markdown
+from nodewise.report.sections import read_section
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
 
 
@@ -19,3 +23,10 @@ def test_the_examples_do_what_they_say(capsys: pytest.CaptureFixture[str]) -> No
     assert 0.6 < accuracy <= 1.0
     assert names["logits"].shape == (1200, 3)  # type: ignore[attr-defined]
     assert type(names["conv"]).__name__ == "LocalizedConv"
+
+
+def test_the_table_of_pairs_is_that_of_the_records() -> None:
+    """As `nodewise report results/ --suite matched` tells it."""
+    assert markdown(read_section(ROOT / "results", "matched").tables[0]) in README.read_text(
+        "utf-8"
+    )

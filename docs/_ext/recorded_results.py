@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
-from nodewise.report.section import Section, Table
+from nodewise.report.results_page import markdown
+from nodewise.report.section import Section
 from nodewise.report.sections import read_section
 from nodewise.report.style import to_png
 
@@ -16,20 +17,9 @@ RESULTS = Path(__file__).parents[2] / "results"
 PLOTS = "_generated"
 
 
-def table_of(table: Table) -> str:
-    """A table in Markdown; rows without any record are left out."""
-    rows = [
-        [name, *(cell.plain for cell in cells)]
-        for name, cells in table.rows
-        if any(cell.count for cell in cells)
-    ]
-    ruler = ["---"] * len(table.columns)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [table.columns, ruler, *rows])
-
-
 def recorded(section: Section) -> str:
     """How much there is, the tables, and how to read them."""
-    tables = [table_of(table) for table in section.tables]
+    tables = [markdown(table) for table in section.tables]
     return "\n\n".join([f"Records: {section.state}.", *tables, section.legend])
 
 

@@ -1,4 +1,4 @@
-"""Pairs of models, seed by seed: their differences with 95 % intervals, and each one's mean."""
+"""Pairs of models, seed by seed: both means, and the differences with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from nodewise.experiments.published import published
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Pair, Suite, Variant
-from nodewise.report.means import mean_table
+from nodewise.report.means import mean_shown, mean_table
 from nodewise.report.pair_plot import differences
 from nodewise.report.paired import Difference, paired_difference
 from nodewise.report.section import MISSING, Section, Shown, Table
@@ -17,7 +17,7 @@ Found = dict[str, dict[str, Difference]]
 
 
 def pair_section(results: Path, suite: Suite) -> Section:
-    """A table of differences, one of means for each variant, and a plot of the differences.
+    """A table of pairs, one of means for each variant, and a plot of the differences.
 
     Args:
         results: The folder of records.
@@ -32,8 +32,9 @@ def pair_section(results: Path, suite: Suite) -> Section:
         runs.there,
         runs.wanted,
         [_table(runs), *(mean_table(runs, variant) for variant in suite.variants)],
-        "Mean difference in test accuracy, in points, over seeds that both models have, and its "
-        "95 % interval by Student's t; clear: zero is outside of it. Below, each model's mean.",
+        "Accuracies in percent with their deviations over runs; mean differences in points over "
+        "seeds that both models have, with a 95 % interval by Student's t; clear: zero is outside "
+        "of it. Below, each model's mean.",
         differences(found, known) if found else None,
         "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
         "An interval that leaves the picture is one of two or three pairs."
@@ -81,12 +82,27 @@ def _printed(suite: Suite) -> dict[str, float]:
 
 def _table(runs: SuiteRuns) -> Table:
     suite = runs.suite
+    papers = ["paper"] if any(pair.base for pair in suite.pairs) else []
     rows = [
-        (_row(dataset, pair), [_cell(runs, dataset, pair, variant) for variant in suite.variants])
+        (_row(dataset, pair), [*_means(runs, dataset, pair), *_gaps(runs, dataset, pair)])
         for dataset in suite.datasets
         for pair in suite.pairs
     ]
-    return Table(("difference", *(variant.title for variant in suite.variants)), rows)
+    titles = (variant.title for variant in suite.variants)
+    return Table(("pair", *papers, "localized", "beside it", *titles), rows)
+
+
+def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
+    """The paper's mean where its base model is to be shown, and both of ours."""
+    ours = [mean_shown(runs, dataset, m, runs.suite.variants[0]) for m in (pair.model, pair.beside)]
+    if pair.base is None:
+        return ours
+    mean, spread = published()["main"][pair.model][dataset]["accuracy"]
+    return [Shown(f"{mean:.1f} ± {spread:.1f}"), *ours]
+
+
+def _gaps(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
+    return [_cell(runs, dataset, pair, variant) for variant in runs.suite.variants]
 
 
 def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:

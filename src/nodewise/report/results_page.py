@@ -90,3 +90,11 @@ def _draw(path: Path, section: Section) -> None:
 def plain_rows(table: Table) -> list[list[str]]:
     """The rows of a table for a terminal."""
     return [[name, *(cell.plain for cell in cells)] for name, cells in table.rows]
+
+
+def markdown(table: Table) -> str:
+    """A table for a text; rows without any record are left out."""
+    rows = [row for row in table.rows if any(cell.count for cell in row[1])]
+    ruler = ["---"] * len(table.columns)
+    lines = [table.columns, ruler, *plain_rows(Table(table.columns, rows))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
