@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nodewise.experiments.records import cell_runs, suite_runs
-from nodewise.experiments.suite import Suite, Variant
+from nodewise.experiments.suite import Suite, Variant, job_of
 from nodewise.training.recipe import load_recipe
 from tests.report.made_up import OFFICIAL, put_run, put_runs
 
@@ -54,8 +54,32 @@ def test_the_record_of_another_run_is_left_out_and_told(
 def test_a_recipe_key_that_is_newer_than_the_record_had_its_default(tmp_path: Path) -> None:
     settings = load_recipe("official", "LGCN", "cora").settings
     assert settings.pop("edge_share") == 1.0
-    put_run(tmp_path, "LGCN", 0, 0.8, config={"settings": settings})
+    folder = put_run(tmp_path, "LGCN", 0, 0.8, config={"settings": settings})
+    change(folder / "result.json", settings=settings)
     assert len(cell_runs(tmp_path, "cora", "LGCN", OFFICIAL).records) == 1
+
+
+def change(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": "citeseer"},
+        {"recipe": "paper"},
+        {"settings": other_recipe()},
+        {"graph_sha256": "1"},
+        {"split_sha256": "1"},
+    ],
+)
+def test_a_record_beside_the_configuration_of_another_run_is_left_out(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    change(put_run(tmp_path, "LGCN", 0, 0.8) / "result.json", **changes)
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    (error,) = found.refused
+    assert not found.records and f"another {next(iter(changes))}" in str(error)
 
 
 def test_damaged_records_do_not_hide_the_others(tmp_path: Path) -> None:
@@ -63,8 +87,7 @@ def test_damaged_records_do_not_hide_the_others(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "cora" / "LGCN" / "official"
     (folder / "seed-0" / "result.json").write_text("{")
     (folder / "seed-1" / "config.toml").unlink()
-    record = json.loads((folder / "seed-2" / "result.json").read_text())
-    (folder / "seed-2" / "result.json").write_text(json.dumps({**record, "seed": 7}))
+    change(folder / "seed-2" / "result.json", seed=7)
     found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
     assert [record["seed"] for record in found.records] == [3]
     assert len(found.refused) == 3
@@ -73,9 +96,15 @@ def test_damaged_records_do_not_hide_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("per_seed", [False, True])
 def test_runs_of_a_cell_share_graph_and_split(tmp_path: Path, per_seed: bool) -> None:
     variant = Variant("mine", split="random", per_seed=per_seed)
-    for seed, changes in enumerate([{}, {"split_sha256": "1"}, {"graph_sha256": "1"}]):
-        path = put_run(tmp_path, "LGCN", seed, 0.8, variant=variant) / "result.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    sources = [job_of(tmp_path, "cora", "LGCN", variant, seed).source for seed in range(3)]
+    of_runs: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({}, {}),
+        ({"split_sha256": "1"}, {"split_sha256": "1"}),
+        ({"graph_sha256": "1"}, {"graph": {**sources[2], "sha256": "1"}}),
+    ]
+    for seed, (of_record, of_config) in enumerate(of_runs):
+        folder = put_run(tmp_path, "LGCN", seed, 0.8, variant=variant, config=of_config)
+        change(folder / "result.json", **of_record)
     found = cell_runs(tmp_path, "cora", "LGCN", variant)
     assert [record["seed"] for record in found.records] == ([0, 1] if per_seed else [0])
 

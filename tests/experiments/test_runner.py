@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any
 
-from nodewise.experiments.runner import Job, run_all
+import pytest
+
+from nodewise.errors import RunError
+from nodewise.experiments.runner import Job, _outcome, run_all
 from nodewise.training.run_folder import RunFolder
 from nodewise.training.task import dataset_source
 
@@ -27,6 +34,30 @@ def test_side_by_side_gives_the_records_of_one_after_the_other(tmp_path: Path) -
         record = job.run()
         assert record["logits_sha256"] == found[job.seed]["logits_sha256"]
         assert RunFolder(tmp_path / "two" / str(job.seed)).result == found[job.seed]
+
+
+def test_a_job_that_fails_is_told_and_is_not_the_end() -> None:
+    failed: Future[dict[str, Any]] = Future()
+    failed.set_exception(ValueError("no such thing"))
+    error = _outcome(failed, Path("runs/seed-7"))
+    assert isinstance(error, RunError)
+    assert str(error).startswith("runs/seed-7: failed (ValueError: no such thing)")
+    killed: Future[dict[str, Any]] = Future()
+    killed.set_exception(BrokenProcessPool())
+    with pytest.raises(RunError, match="fewer workers"):
+        _outcome(killed, Path("runs/seed-7"))
+
+
+def test_another_version_of_the_package_may_have_made_a_run(tmp_path: Path) -> None:
+    job = jobs(tmp_path)[0]
+    job.run()
+    config = job.folder / "config.toml"
+    made = config.read_text()
+    config.write_text(re.sub('^nodewise = ".*"', 'nodewise = "99.0"', made, flags=re.MULTILINE))
+    assert config.read_text() != made and job.is_done()
+    config.write_text(made.replace("results_version = ", "results_version = 9"))
+    with pytest.raises(RunError, match="results_version"):
+        job.is_done()
 
 
 def test_finished_jobs_are_only_read(tmp_path: Path) -> None:

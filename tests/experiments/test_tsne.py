@@ -19,7 +19,7 @@ from nodewise.experiments.tsne import job_with_model, make_tsne, node_weights, p
 from nodewise.training.run_folder import MODEL
 from nodewise.training.saved import load_run
 from nodewise.training.task import dataset_source
-from tests.report.made_up import put_tsne
+from tests.report.made_up import put_run, put_tsne
 
 QUICK = {"epochs": 3, "start_record_epoch": 0}
 
@@ -104,6 +104,13 @@ def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
     assert read_tsne(tmp_path, "cora") is not None
     put_tsne(tmp_path, results_version=0)
     with pytest.raises(RunError, match="another results version"):
+        read_tsne(tmp_path, "cora")
+    path = put_tsne(tmp_path)
+    put_run(tmp_path, "GCN", 0, 0.8)
+    assert read_tsne(tmp_path, "cora") is not None
+    result = put_run(tmp_path, "LGCN", 0, 0.8) / "result.json"
+    result.write_text(result.read_text().replace('"logits_sha256": "0"', '"logits_sha256": "1"'))
+    with pytest.raises(RunError, match="another run of LGCN"):
         read_tsne(tmp_path, "cora")
     path.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):

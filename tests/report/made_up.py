@@ -35,6 +35,7 @@ def put_run(
         "model": model,
         "recipe": job.recipe,
         "seed": seed,
+        "split_sha256": "0",
         "graph": {**job.source, "sha256": "0", "classes": ["a", "b"]},
         "settings": settings,
     }
@@ -44,7 +45,11 @@ def put_run(
         "seed": seed,
         "test_accuracy": accuracy,
         "test_micro_f": accuracy - 0.01,
+        "recipe": job.recipe,
+        "settings": settings,
         "graph_sha256": "0",
+        "split_sha256": "0",
+        "logits_sha256": "0",
         "seconds": 2.0,
     }
     job.folder.mkdir(parents=True)
@@ -91,6 +96,7 @@ def put_tsne(results: Path, **changes: Any) -> Path:
     points = [[float(i), float(i % 3)] for i in range(6)]
     kept = {
         "test_accuracy": 0.8,
+        "logits_sha256": "0",
         "silhouette": 0.25,
         "silhouette_by_class": [0.5, 0.0],
         "points": points,
@@ -100,6 +106,7 @@ def put_tsne(results: Path, **changes: Any) -> Path:
     record = {
         "results_version": RESULTS_VERSION,
         "dataset": "cora",
+        "recipe": "official",
         "classes": ["Case_Based", "Theory"],
         "labels": [0, 0, 0, 1, 1, 1],
         "representations": {"GCN": kept, "LGCN": kept},

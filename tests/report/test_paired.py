@@ -31,6 +31,14 @@ def test_only_seeds_that_both_have_are_paired() -> None:
     assert paired_difference(records({0: 0.5}), records({0: 0.4}), "test_accuracy") is None
 
 
+def test_runs_on_different_splits_are_no_pair() -> None:
+    one = [{"seed": seed, "split_sha256": seed, "test_accuracy": 0.5} for seed in range(3)]
+    other = [{**record, "test_accuracy": 0.4} for record in one[:2]]
+    other.append({**one[2], "split_sha256": "another", "test_accuracy": 0.1})
+    found = paired_difference(one, other, "test_accuracy")
+    assert found is not None and found.pairs == 2
+
+
 def test_a_difference_reads_in_points_and_says_whether_it_is_clear() -> None:
     one, other = {0: 0.80, 1: 0.83, 2: 0.82}, {0: 0.79, 1: 0.815, 2: 0.81}
     found = paired_difference(records(one), records(other), "test_accuracy")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nodewise.cli.app import app
+from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.report.results_page import write_results
@@ -94,6 +96,22 @@ def test_an_empty_folder_says_what_is_missing_and_how_to_get_it(tmp_path: Path) 
     for name in NAMES:
         assert f"othing yet; <code>nodewise reproduce {name}</code>" in text
     assert "<td></td>" not in text and not list((tmp_path / "report").glob("*.png"))
+
+
+def test_what_the_paper_prints_is_not_called_missing(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.83, 0.84])
+    run(tmp_path)
+    text = (tmp_path / "report" / "index.html").read_text("utf-8")
+    assert "<td>83.5 ± 0.3</td>" in text and "<span class='missing'>missing</span>" in text
+
+
+def test_a_narrow_terminal_cuts_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    print_table(["model", "accuracy, %"], [["LGCN", "83.5 ± 0.3 and more"]])
+    assert "LGCN   83.5 ± 0.3 and more\n" in re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
 
 
 def test_half_a_suite_is_drawn_and_the_rest_said_to_be_missing(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.lines import Line2D
 
 from nodewise.experiments.suite import Suite
 from nodewise.report.ablation_section import ablation_section
 from nodewise.report.cost_section import cost_section
-from nodewise.report.matched_section import pair_section
+from nodewise.report.pair_section import pair_section
 from nodewise.report.penalty_section import penalty_section
 from nodewise.report.section import Section
 from nodewise.report.tsne_section import tsne_section
@@ -84,6 +85,7 @@ def test_lines_over_penalties_share_the_official_recipe(tmp_path: Path) -> None:
     for variant in suite.variants:
         put_runs(tmp_path, "LGCN", [0.8 if variant.settings else 0.9], "cora", variant)
     put_runs(tmp_path, "GCN", [0.75])
+    put_runs(tmp_path, "LGCN:global", [0.5], "chameleon")
     section = penalty_section(tmp_path, suite)
     weights = [name for name, _ in section.tables[0].rows]
     assert weights == ["0.01", "0.1", "1", "10", "100", "1000"]
@@ -91,8 +93,18 @@ def test_lines_over_penalties_share_the_official_recipe(tmp_path: Path) -> None:
     assert cell(section, 1, "1e-05", "cora") == "80.0"
     assert cell(section, 1, "1e-05", "chameleon") == "missing"
     assert section.figure is not None
-    levels = [line for line in section.figure.axes[0].lines if line.get_linestyle() == "--"]
-    assert [line.get_ydata()[0] for line in levels] == [75.0]  # type: ignore[index]
+    assert cell(section, 2, "GCN", "cora") == "75.0"
+    assert cell(section, 2, "LGCN:global", "cora") == "missing"
+    levels = [
+        [(line.get_linestyle(), line.get_ydata()[0]) for line in axes.lines if is_level(line)]
+        for axes in section.figure.axes
+    ]
+    assert levels == [[("--", 75.0)], [(":", 50.0)]]
+    assert (section.there, section.wanted) == (13, 2 * 13 * 3)
+
+
+def is_level(line: Line2D) -> bool:
+    return line.get_linestyle() in ("--", ":")
 
 
 def test_costs_are_told_beside_the_papers_and_as_ratios(tmp_path: Path) -> None:
@@ -104,7 +116,8 @@ def test_costs_are_told_beside_the_papers_and_as_ratios(tmp_path: Path) -> None:
     assert cell(section, 0, "cora: GAT", "operations, millions") == "missing"
     assert cell(section, 1, "cora: LGCN / GCN", "operations") == "20.0 (18.5)"
     assert cell(section, 1, "cora: LGCN / GCN", "training epoch") == "2.5 (2.0)"
-    assert cell(section, 1, "cora: LGCN / GCN", "memory of a test pass") == "missing"
+    assert cell(section, 1, "cora: LGCN / GCN", "memory of a test pass") == "-"
+    assert cell(section, 1, "cora: LGAT / GAT", "operations") == "missing"
     assert (section.there, section.wanted) == (2, 12)
     assert "1 thread" in section.legend and "0.1" in section.legend
     assert section.figure is not None

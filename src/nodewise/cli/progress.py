@@ -58,3 +58,11 @@ def _state(line: Line, speed: float) -> str:
     loss = sum(line[term] for term in terms)
     accuracy = f"val {100 * line['val_accuracy']:.1f} %" if "val_accuracy" in line else "val -"
     return f"loss {loss:.3f}  {accuracy}  {speed:.0f} epochs/s"
+
+
+def duration(seconds: float) -> str:
+    """A time to wait, in words of two units at most."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

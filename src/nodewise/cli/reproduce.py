@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
-from nodewise.cli.progress import make_progress
+from nodewise.cli.progress import duration, make_progress
 from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
@@ -138,7 +139,7 @@ def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:
     """Train what is left; a failed run is told and does not stop the others."""
     from nodewise.experiments.runner import run_all
 
-    done, failed = 0, 0
+    done, failed, began = 0, 0, perf_counter()
     with make_progress(quiet, "last") as progress:
         bar = progress.add_task("runs", total=total, completed=total - len(left), last="")
         for job, record in run_all(left, workers):
@@ -152,7 +153,9 @@ def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:
             done += 1
             progress.update(bar, advance=1, last=_told(job, record))
             if not quiet and not progress.console.is_terminal:
-                typer.echo(f"{done} of {len(left)}: {_told(job, record)}", err=True)
+                more = (len(left) - done - failed) * (perf_counter() - began) / done
+                told = f"{done} of {len(left)}, about {duration(more)} left"
+                typer.echo(f"{told}: {_told(job, record)}", err=True)
     if failed:
         typer.echo(f"nodewise: {failed} failed, see above", err=True)
         raise typer.Exit(1)

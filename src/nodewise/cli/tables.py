@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+_NO_LIMIT = 10_000
+
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: str = "") -> None:
-    """A table without lines: the first column to the left, the others to the right."""
+    """A table without lines: the first column to the left, the others to the right.
+
+    Rows are neither cut nor folded; a narrow terminal does that, and loses nothing.
+    """
     from rich.console import Console
     from rich.table import Table
 
@@ -16,9 +21,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: s
         table.add_column(column, justify="right" if i else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200  # a pipe has no width; do not fold the rows at the usual 80
+    console = Console(width=_NO_LIMIT)
     console.print(table)
     if footer:
         console.print(footer, highlight=False, soft_wrap=True, markup=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodewise.experiments.candidates import Contest
-from nodewise.experiments.matched import Comparison, right_on_validation
+from nodewise.experiments.node_by_node import Comparison, right_on_validation
 from nodewise.experiments.trial import Trial
 from nodewise.models.zoo import find_row
 

@@ -134,13 +134,35 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
         "graph": {**about, **job.source},
     }
     found = first_difference(config, asked)
-    if (record.get("model"), record.get("seed")) != (job.model, job.seed):
-        found = f"the record of {record.get('model')}, seed {record.get('seed')}"
+    found = found or _first_stranger(record, config)
     if found is not None:
         raise RunError(
             str(path.parent), f"holds a run with {found}", way_out="move it away, and run it again"
         )
     return record
+
+
+# What a record says of its run, and where the run's configuration says it.
+_TWICE = {
+    "model": ("model",),
+    "seed": ("seed",),
+    "dataset": ("graph", "dataset"),
+    "recipe": ("recipe",),
+    "settings": ("settings",),
+    "graph_sha256": ("graph", "sha256"),
+    "split_sha256": ("split_sha256",),
+}
+
+
+def _first_stranger(record: Record, config: Mapping[str, Any]) -> str | None:
+    """The first thing in which a record is not that of the configuration beside it."""
+    for key, path in _TWICE.items():
+        said: Any = config
+        for step in path:
+            said = said.get(step)
+        if record.get(key) != said:
+            return f"a record that has another {key} than its configuration"
+    return None
 
 
 def _check_like(record: Record, first: Record, path: Path, variant: Variant) -> None:

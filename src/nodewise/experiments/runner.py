@@ -13,13 +13,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import connection, forkserver, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from nodewise.errors import NodewiseError
+from nodewise.errors import NodewiseError, RunError
 from nodewise.training.interrupts import (
     INTERRUPTED,
     asking_to_stop,
@@ -125,12 +126,15 @@ class Workers:
         """Do the jobs, first to last; gives each with its record, or what went wrong, as it ends.
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
+
+        Raises:
+            RunError: A process was killed.
         """
         # An interrupt while a process is being started would leave it behind, unknown to the pool.
         with delaying_interrupts():
             doing = {self._pool.submit(_work, job): job for job in jobs}
         for done in as_completed(doing):
-            yield doing[done], _outcome(done)
+            yield doing[done], _outcome(done, doing[done].folder)
 
 
 def run_all(
@@ -141,11 +145,23 @@ def run_all(
         yield from pool.run(jobs)
 
 
-def _outcome(done: Future[dict[str, Any]]) -> dict[str, Any] | NodewiseError:
+def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | NodewiseError:
     try:
         return done.result()
     except NodewiseError as error:
         return error
+    except BrokenProcessPool as error:
+        raise RunError(
+            "workers",
+            "a process was killed, perhaps for its memory",
+            way_out="run the same command again, with fewer workers: what was saved goes on",
+        ) from error
+    except Exception as error:  # whatever it is, the other jobs have nothing to do with it
+        return RunError(
+            str(folder),
+            f"failed ({type(error).__name__}: {error})",
+            way_out="run the same command again; what was saved goes on",
+        )
 
 
 @cache

@@ -29,7 +29,7 @@ class Variant:
         recipe: The recipe.
         settings: Keys of the recipe that are different.
         split: "public", "random", or None for the data set's default.
-        per_seed: Whether every seed draws a split of its own.
+        per_seed: Whether every seed draws a split of its own, other than the default one.
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
@@ -154,7 +154,7 @@ def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
 
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
     """One run of a cell."""
-    split_seed = seed if variant.per_seed else 0
+    split_seed = seed + 1 if variant.per_seed else 0  # the default split may be that of seed 0
     return Job(
         dataset_source(dataset, variant.split, split_seed, variant.validation),
         model,

@@ -19,11 +19,12 @@ from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
 from nodewise.experiments.records import read_record
 from nodewise.experiments.runner import Job
+from nodewise.experiments.suite import cell_folder
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
 from nodewise.training.run import RESULTS_VERSION, versions
-from nodewise.training.run_folder import MODEL, RunFolder
+from nodewise.training.run_folder import MODEL, RESULT, RunFolder
 from nodewise.training.saved import SavedModel, load_run
 from nodewise.training.tensor_file import writing
 
@@ -44,7 +45,8 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
     """The record of a data set, or None where there is none.
 
     Raises:
-        RunError: It cannot be read, or comes from another results version.
+        RunError: It cannot be read, comes from another results version, or shows other runs than
+            those recorded.
     """
     path = tsne_path(results, dataset)
     record = read_record(path)
@@ -57,6 +59,16 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
             value=record.get("results_version"),
             way_out="delete it, and run again",
         )
+    for model, kept in record["representations"].items():
+        run = read_record(
+            cell_folder(results, dataset, model, record["recipe"]) / "seed-0" / RESULT
+        )
+        if run is not None and run["logits_sha256"] != kept["logits_sha256"]:
+            raise RunError(
+                str(path),
+                f"shows another run of {model} than the one recorded",
+                way_out="delete it, and run again",
+            )
     return record
 
 

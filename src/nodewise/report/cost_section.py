@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodewise.errors import RunError
 from nodewise.experiments.cost import cost_path, read_cost
 from nodewise.experiments.published import published
 from nodewise.experiments.suite import Pair, Suite
 from nodewise.report.cost_plot import Ratios, cost_ratios
-from nodewise.report.section import MISSING, Section, Shown, Table
+from nodewise.report.section import MISSING, Section, Shown, Table, readable
 
 
 class Measure(NamedTuple):
@@ -35,8 +34,8 @@ Records = Mapping[tuple[str, str], Mapping[str, Any]]
 
 def cost_section(results: Path, suite: Suite) -> Section:
     """A table of costs, one of ratios to the base model, and a plot of the ratios."""
-    records, refused = _read(results, suite)
-    cells = len(list(suite.cells()))
+    variants = {(dataset, model): variant for dataset, model, variant in suite.cells()}
+    records, refused = readable(variants, lambda cell: read_cost(results, *cell, variants[cell]))
     ratios = {
         measure.title: _ratios(suite, records, measure)
         for measure in MEASURES
@@ -45,7 +44,7 @@ def cost_section(results: Path, suite: Suite) -> Section:
     return Section(
         suite,
         len(records),
-        cells,
+        len(variants),
         [_costs(results, suite, records), _table_of_ratios(results, suite, records)],
         "Ours (paper's). Ratios are localized to base model, and the paper's in brackets; those of "
         f"different machines can be compared, the numbers cannot. {_weather(records)}",
@@ -55,19 +54,6 @@ def cost_section(results: Path, suite: Suite) -> Section:
         {f"{dataset}/{model}": dict(record) for (dataset, model), record in records.items()},
         refused,
     )
-
-
-def _read(results: Path, suite: Suite) -> tuple[Records, list[RunError]]:
-    records, refused = {}, []
-    for dataset, model, variant in suite.cells():
-        try:
-            record = read_cost(results, dataset, model, variant)
-        except RunError as error:
-            refused.append(error)
-            continue
-        if record is not None:
-            records[dataset, model] = record
-    return records, refused
 
 
 def _weather(records: Records) -> str:
@@ -142,7 +128,8 @@ def _table_of_ratios(results: Path, suite: Suite, records: Records) -> Table:
                 ours = _ratio(records, dataset, pair, measure)
                 papers = _papers_ratio(dataset, pair, measure)
                 beside = "" if papers is None else f" ({papers:.1f})"
-                text = "" if ours is None else f"{ours:.1f}{beside}"
-                shown.append(Shown(text, paths, 2, 2, "records") if text else MISSING)
+                text = "-" if ours is None else f"{ours:.1f}{beside}"
+                both = all((dataset, name) in records for name in (pair.model, pair.beside))
+                shown.append(Shown(text, paths, 2, 2, "records") if both else MISSING)
             rows.append((f"{dataset}: {pair.model} / {pair.beside}", shown))
     return Table(("ratio", *(m.title.partition(",")[0] for m in MEASURES)), rows)

@@ -45,17 +45,21 @@ class Difference:
 
 
 def paired_difference(one: Records, other: Records, figure: str) -> Difference | None:
-    """One minus the other over the seeds that both have; None with fewer than two.
+    """One minus the other over the seeds and splits that both have; None with fewer than two.
 
     Args:
         one: Records of a model.
         other: Records of the model beside it.
         figure: The number to compare, such as "test_accuracy".
     """
-    beside = {record["seed"]: record[figure] for record in other}
-    gaps = [r[figure] - beside[r["seed"]] for r in one if r["seed"] in beside]
+    beside = {_who(record): record[figure] for record in other}
+    gaps = [r[figure] - beside[_who(r)] for r in one if _who(r) in beside]
     if len(gaps) < 2:
         return None
     half = float(t.ppf(0.975, len(gaps) - 1)) * stdev(gaps) / sqrt(len(gaps))
     mean = fmean(gaps)
     return Difference(gaps, mean, mean - half, mean + half)
+
+
+def _who(record: Mapping[str, Any]) -> tuple[Any, Any]:
+    return record["seed"], record.get("split_sha256")

@@ -6,32 +6,42 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.experiments.published import published
-from nodewise.experiments.records import CellRuns, SuiteRuns, cell_runs, suite_runs
+from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite, Variant
-from nodewise.report.means import mean_text
+from nodewise.report.means import mean_table, mean_text
 from nodewise.report.section import Section, Table, shown_runs
 from nodewise.report.suite_plots import Curves, penalty_curves
 from nodewise.training.recipe import load_recipe
 
-# Models without a penalty, drawn as levels where the main table or the matched pairs have them.
-_LEVELS = ("GCN", "LGCN:global")
-
 
 def penalty_section(results: Path, suite: Suite) -> Section:
-    """A row for each weight of each penalty, and a panel for each data set."""
+    """A row for each weight of each penalty, the models beside, and a panel for each data set.
+
+    Args:
+        results: The folder of records.
+        suite: A suite whose first model has penalties; the others are levels to compare with.
+    """
     runs = suite_runs(results, suite)
     curves = {dataset: _curves(runs, dataset) for dataset in suite.datasets}
-    levels = {dataset: _levels(results, suite, dataset) for dataset in suite.datasets}
+    plain = next(variant for variant in suite.variants if not variant.settings)
+    levels = {
+        dataset: {model: runs.cell(dataset, model, plain.name) for model in suite.models[1:]}
+        for dataset in suite.datasets
+    }
     return Section(
         suite,
         runs.there,
         runs.wanted,
-        [_table(runs, key) for key in _penalties(suite)],
+        [
+            *(_table(runs, key) for key in _penalties(suite)),
+            mean_table(runs, plain, models=suite.models[1:]),
+        ],
         "Ours ± deviation over runs, every other weight as in the official recipe; n a number of "
         "runs that is not complete.",
         penalty_curves(curves, levels, _printed(suite)) if runs.there else None,
-        "Filled marks: our means with deviations. Lines without marks: models without penalties. "
-        "The hollow diamond is what the paper's Table 2 prints, at the weight it was made with.",
+        "Filled marks: our means with deviations. Lines without marks: models without "
+        "localization. The hollow diamond is what the paper's Table 2 prints, at the weight it was "
+        "made with.",
         {
             dataset: {
                 key: {str(w): [r["test_accuracy"] for r in cell] for w, cell in line.items()}
@@ -68,12 +78,6 @@ def _curves(runs: SuiteRuns, dataset: str) -> Curves:
         }
         for key in _penalties(suite)
     }
-
-
-def _levels(results: Path, suite: Suite, dataset: str) -> dict[str, CellRuns]:
-    plain = next(variant for variant in suite.variants if not variant.settings)
-    found = {model: cell_runs(results, dataset, model, plain) for model in _LEVELS}
-    return {model: cell for model, cell in found.items() if cell.records}
 
 
 def _printed(suite: Suite) -> dict[str, float]:

@@ -66,7 +66,9 @@ def _row(row: Row, out: Path) -> list[str | Linked]:
     return [name, *(_linked(cell, out) for cell in cells)]
 
 
-def _linked(cell: Shown, out: Path) -> Linked:
+def _linked(cell: Shown, out: Path) -> str | Linked:
+    if cell is not MISSING and not cell.records:
+        return cell.text
     links = [(_label(path), os.path.relpath(path, out)) for path in cell.records]
     return Linked(cell.text, cell.counted if cell is not MISSING else "", links)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib.figure import Figure
 
@@ -52,6 +52,25 @@ class Shown:
 
 
 MISSING = Shown("missing")
+Name = TypeVar("Name")
+Record = TypeVar("Record")
+
+
+def readable(
+    names: Iterable[Name], read: Callable[[Name], Record | None]
+) -> tuple[dict[Name, Record], list[RunError]]:
+    """The records that are there and can be read, by name, and why others were left out."""
+    records: dict[Name, Record] = {}
+    refused = []
+    for name in names:
+        try:
+            record = read(name)
+        except RunError as error:
+            refused.append(error)
+            continue
+        if record is not None:
+            records[name] = record
+    return records, refused
 
 
 def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:

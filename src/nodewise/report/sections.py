@@ -10,8 +10,8 @@ from nodewise.errors import InputError
 from nodewise.experiments.suite import Suite
 from nodewise.report.ablation_section import ablation_section
 from nodewise.report.cost_section import cost_section
-from nodewise.report.main_table import paper_section
-from nodewise.report.matched_section import pair_section
+from nodewise.report.pair_section import pair_section
+from nodewise.report.paper_section import paper_section
 from nodewise.report.penalty_section import penalty_section
 from nodewise.report.section import Section
 from nodewise.report.tsne_section import tsne_section

@@ -57,7 +57,7 @@ def penalty_curves(
 
     Args:
         of_datasets: Records by data set, penalty and its weight.
-        levels: Runs of models without penalties, by data set and model.
+        levels: Runs of models without localization, by data set and model, all models in each.
         printed: The paper's accuracies by data set, in percent, at a weight of one.
     """
     figure, panels = new_figure(3.8 * len(of_datasets), 3.6, len(of_datasets))
@@ -65,6 +65,8 @@ def penalty_curves(
         for k, weights in enumerate(penalties.values()):
             _curve(axes, weights, k)
         for k, cell in enumerate(levels[dataset].values()):
+            if not cell.records:
+                continue
             mean = 100 * fmean(record["test_accuracy"] for record in cell.records)
             axes.axhline(mean, color="#444444", linestyle=_DASHES[k], linewidth=1.3)
         _frame(axes, dataset, any(any(weights.values()) for weights in penalties.values()))
@@ -85,10 +87,9 @@ def _penalty_entries(
 ) -> list[Line2D]:
     penalties = next(iter(of_datasets.values()))
     lines = [entry(name, k, line="-") for k, name in enumerate(penalties)]
-    drawn = list(dict.fromkeys(model for of_dataset in levels.values() for model in of_dataset))
     flat = [
         Line2D([], [], color="#444444", linestyle=_DASHES[k], label=name)
-        for k, name in enumerate(drawn)
+        for k, name in enumerate(next(iter(levels.values())))
     ]
     return [*lines, *flat, entry("paper", 3, hollow=True)]
 

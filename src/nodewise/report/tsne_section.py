@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodewise.errors import RunError
 from nodewise.experiments.suite import Suite
 from nodewise.experiments.tsne import read_tsne, tsne_path
-from nodewise.report.section import MISSING, Row, Section, Shown, Table
+from nodewise.report.section import MISSING, Row, Section, Shown, Table, readable
 from nodewise.report.tsne_plot import layouts
 
 Record = Mapping[str, Any]
@@ -17,7 +16,7 @@ Record = Mapping[str, Any]
 
 def tsne_section(results: Path, suite: Suite) -> Section:
     """Silhouettes of classes, distances of weights, and a picture."""
-    records, refused = _read(results, suite)
+    records, refused = readable(suite.datasets, lambda dataset: read_tsne(results, dataset))
     return Section(
         suite,
         len(records),
@@ -33,20 +32,6 @@ def tsne_section(results: Path, suite: Suite) -> Section:
         {name: _without_points(record) for name, record in records.items()},
         refused,
     )
-
-
-def _read(results: Path, suite: Suite) -> tuple[dict[str, Record], list[RunError]]:
-    records: dict[str, Record] = {}
-    refused = []
-    for dataset in suite.datasets:
-        try:
-            record = read_tsne(results, dataset)
-        except RunError as error:
-            refused.append(error)
-            continue
-        if record is not None:
-            records[dataset] = record
-    return records, refused
 
 
 def _silhouettes(results: Path, suite: Suite, records: Mapping[str, Record]) -> Table:

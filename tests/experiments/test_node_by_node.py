@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from nodewise.experiments.matched import Comparison
+from nodewise.experiments.node_by_node import Comparison
 
 
 def compared(both: int, only_localized: int, only_matched: int, neither: int) -> Comparison:

@@ -6,7 +6,7 @@ import pytest
 
 from nodewise.experiments.records import suite_runs
 from nodewise.experiments.suite import Suite, Variant
-from nodewise.report.main_table import Cells, cell_text, deviates, paper_section, suite_cells
+from nodewise.report.paper_section import Cells, cell_text, deviates, paper_section, suite_cells
 from tests.report.made_up import put_runs
 
 
