@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,27 @@ def test_the_examples_do_what_they_say(capsys: pytest.CaptureFixture[str]) -> No
     assert 0.6 < accuracy <= 1.0
     assert names["logits"].shape == (1200, 3)  # type: ignore[attr-defined]
     assert type(names["conv"]).__name__ == "LocalizedConv"
+
+
+COSTS = {
+    "localized messages": ("messages", "speedup_vs_dense", "{:.0f} x faster"),
+    "extra peak memory": ("messages", "extra_peak_mb", "{:.0f} MB"),
+    "a training epoch": ("epoch", "ratio_vs_pyg_gcn", "{:.2f}"),
+    "the same, against our own GCN": ("epoch", "ratio_vs_our_gcn", "{:.1f}"),
+    "eight heads": ("messages", "heads8_speedup", "{:.1f} x faster"),
+    "a node-level-only layer": ("messages", "node_layer_ratio", "{:.1f}"),
+}
+
+
+@pytest.mark.parametrize("row", COSTS)
+def test_costs_are_those_of_the_records(row: str) -> None:
+    bench, key, form = COSTS[row]
+    records = [
+        json.loads((ROOT / "results" / "bench" / f"{bench}-{name}.json").read_text("utf-8"))
+        for name in ("cora", "chameleon", "amazon")
+    ]
+    told = " | ".join(form.format(record[key]) for record in records)
+    assert re.search(rf"^\| {row}[^|]*\| {told} \|$", README.read_text("utf-8"), re.MULTILINE)
 
 
 def test_the_table_of_pairs_is_that_of_the_records() -> None:
