@@ -4,7 +4,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from nodewise.ops.dispatch import project
+from nodewise.ops.dispatch import pool_rows, project
+from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows, as_features, take_rows
 from tests.graphs import MessageCase, message_cases
 
@@ -59,6 +60,14 @@ def test_products_and_their_gradients_are_those_of_the_dense_matrix(share: float
     (2 * (x @ weight.t()) ** 2).sum().backward()
     assert rows.values.grad is not None and x.grad is not None
     torch.testing.assert_close(rows.values.grad, x.grad[x != 0])
+
+
+def test_only_crowded_rows_are_summed_as_a_dense_matrix() -> None:
+    torch.manual_seed(0)
+    hood = Neighbourhood.from_edges(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
+    crowded, sparse = (SparseRows.from_dense(torch.eye(3, width)) for width in (3, 30))
+    assert isinstance(pool_rows(crowded, None, hood), torch.Tensor)
+    assert isinstance(pool_rows(sparse, None, hood), SparseRows)
 
 
 def test_a_dense_matrix_is_made_once_for_the_same_values() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,16 @@ def test_lines_over_penalties_share_the_official_recipe(tmp_path: Path) -> None:
         for axes in section.figure.axes
     ]
     assert levels == [[("--", 75.0)], [(":", 50.0)]]
+    assert told(section) >= {"GCN", "LGCN:global"}
+    shutil.rmtree(tmp_path / "runs" / "cora" / "GCN")
+    assert "GCN" not in told(penalty_section(tmp_path, suite))
     assert (section.there, section.wanted) == (13, 2 * 13 * 3)
+
+
+def told(section: Section) -> set[str]:
+    """What the legend of its plot names."""
+    assert section.figure is not None
+    return {text.get_text() for legend in section.figure.legends for text in legend.get_texts()}
 
 
 def is_level(line: Line2D) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 from nodewise.experiments.published import published
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite, Variant
-from nodewise.report.means import mean_table, mean_text
-from nodewise.report.section import Section, Table, shown_runs
+from nodewise.report.means import mean_shown, mean_table
+from nodewise.report.section import Section, Table
 from nodewise.report.suite_plots import Curves, penalty_curves
 from nodewise.training.recipe import load_recipe
 
@@ -90,7 +90,6 @@ def _table(runs: SuiteRuns, key: str) -> Table:
     line = sorted(_line(suite, key), key=lambda v: _weight(suite, suite.datasets[0], v, key))
     rows = []
     for variant in line:
-        cells = [runs.cell(dataset, model, variant.name) for dataset in suite.datasets]
-        shown = [shown_runs(mean_text(cell), cell, suite.runs) for cell in cells]
+        shown = [mean_shown(runs, dataset, model, variant) for dataset in suite.datasets]
         rows.append((f"{_weight(suite, suite.datasets[0], variant, key):g}", shown))
     return Table((f"{key}, accuracy in %", *suite.datasets), rows)

@@ -90,6 +90,7 @@ def _penalty_entries(
     flat = [
         Line2D([], [], color="#444444", linestyle=_DASHES[k], label=name)
         for k, name in enumerate(next(iter(levels.values())))
+        if any(of_dataset[name].records for of_dataset in levels.values())
     ]
     return [*lines, *flat, entry("paper", 3, hollow=True)]
 
