@@ -65,7 +65,7 @@ class Fit:
 
     def __init__(self, model: Classifier, data: Any, x: Features, penalty: Penalty) -> None:
         self.model, self.penalty = model, penalty
-        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.005, foreach=True)
         self.parts = {}
         for name in ("train_mask", "val_mask"):
             nodes = data[name].nonzero().view(-1)
