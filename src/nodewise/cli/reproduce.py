@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 SuiteName = Annotated[
     str,
-    typer.Argument(help="main, val100, ablation, matched, splits, lambda, cost or tsne."),
+    typer.Argument(
+        help="main, val100, ablation, matched, neighbours, splits, lambda, cost or tsne."
+    ),
 ]
 Models = Annotated[
     list[str] | None, typer.Option("--models", "-m", help="Only this model; repeatable.")

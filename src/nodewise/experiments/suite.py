@@ -17,7 +17,17 @@ from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
 from nodewise.training.task import dataset_source
 
-NAMES = ("main", "val100", "ablation", "matched", "splits", "lambda", "cost", "tsne")
+NAMES = (
+    "main",
+    "val100",
+    "ablation",
+    "matched",
+    "neighbours",
+    "splits",
+    "lambda",
+    "cost",
+    "tsne",
+)
 
 
 @dataclass(frozen=True)
