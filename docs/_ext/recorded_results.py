@@ -20,7 +20,7 @@ PLOTS = "_generated"
 def recorded(section: Section) -> str:
     """How much there is, the tables, and how to read them."""
     tables = [markdown(table) for table in section.tables]
-    return "\n\n".join([f"Records: {section.state}.", *tables, section.legend])
+    return "\n\n".join([f"Records: {section.state}.", *tables, section.plain_legend])
 
 
 class RecordedResults(SphinxDirective):

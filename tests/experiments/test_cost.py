@@ -53,6 +53,12 @@ def test_a_record_of_another_recipe_or_version_is_refused(tmp_path: Path) -> Non
     put_cost(tmp_path, "cora", "LGCN", results_version=0)
     with pytest.raises(RunError, match="results_version"):
         read_cost(tmp_path, "cora", "LGCN", OFFICIAL)
+    put_cost(tmp_path, "cora", "LGCN", settings=3)
+    with pytest.raises(RunError, match="settings"):
+        read_cost(tmp_path, "cora", "LGCN", OFFICIAL)
+    put_cost(tmp_path, "cora", "LGCN", train_ms=None)
+    with pytest.raises(RunError, match="its train_ms cannot be right"):
+        read_cost(tmp_path, "cora", "LGCN", OFFICIAL)
     cost_path(tmp_path, "cora", "LGCN").write_text("[")
     with pytest.raises(RunError, match="cannot be read"):
         read_cost(tmp_path, "cora", "LGCN", OFFICIAL)

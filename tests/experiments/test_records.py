@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -91,6 +92,54 @@ def test_damaged_records_do_not_hide_the_others(tmp_path: Path) -> None:
     found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
     assert [record["seed"] for record in found.records] == [3]
     assert len(found.refused) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("test_accuracy", 83.5),
+        ("test_accuracy", "0.83"),
+        ("test_accuracy", None),
+        ("test_micro_f", float("nan")),
+        ("val_accuracy", True),
+        ("seconds", float("inf")),
+        ("seconds", -1.0),
+    ],
+)
+def test_a_number_that_cannot_be_right_leaves_a_record_out(
+    tmp_path: Path, key: str, value: Any
+) -> None:
+    put_runs(tmp_path, "LGCN", [0.8, 0.81])
+    folder = tmp_path / "runs" / "cora" / "LGCN" / "official"
+    change(folder / "seed-0" / "result.json", **{key: value})
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    assert [record["seed"] for record in found.records] == [1]
+    (error,) = found.refused
+    assert f"its {key} cannot be right" in str(error) and "seed-0" in str(error)
+
+
+@pytest.mark.parametrize("table", ["graph", "settings"])
+def test_a_configuration_without_its_tables_leaves_a_record_out(tmp_path: Path, table: str) -> None:
+    put_run(tmp_path, "LGCN", 0, 0.8, config={table: 3})
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    (error,) = found.refused
+    assert not found.records and f"no table {table}" in str(error)
+
+
+def test_a_copy_of_a_run_is_not_a_second_one(tmp_path: Path) -> None:
+    folder = put_run(tmp_path, "LGCN", 3, 0.8)
+    copytree(folder, folder.with_name("seed-03"))
+    found = cell_runs(tmp_path, "cora", "LGCN", OFFICIAL)
+    assert [path.parent.name for path in found.paths] == ["seed-3"]
+    assert "seed-03" in str(found.refused[0])
+
+
+def test_records_of_several_versions_are_told(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.8, 0.81])
+    assert suite_runs(tmp_path, Suite.load("main")).notes == []
+    folder = tmp_path / "runs" / "cora" / "LGCN" / "official"
+    change(folder / "seed-1" / "result.json", versions={"torch": "2.0"})
+    assert suite_runs(tmp_path, Suite.load("main")).notes == ["records made with torch 1.0 and 2.0"]
 
 
 @pytest.mark.parametrize("per_seed", [False, True])

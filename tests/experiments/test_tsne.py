@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,16 @@ def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
         read_tsne(tmp_path, "cora")
     path.write_text("{")
     with pytest.raises(RunError, match="cannot be read"):
+        read_tsne(tmp_path, "cora")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"representations": 3}, {"representations": {"GCN": {}}}, {"weights": {}}, {"weights": None}],
+)
+def test_a_record_that_lacks_something_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    put_tsne(tmp_path, **changes)
+    with pytest.raises(RunError, match="where one is due"):
         read_tsne(tmp_path, "cora")
 
 

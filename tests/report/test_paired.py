@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import ttest_rel
 
-from nodewise.report.paired import paired_difference
+from nodewise.report.paired import Difference, paired_difference
 
 
 def records(values: dict[int, float]) -> list[dict[str, float]]:
@@ -44,3 +44,8 @@ def test_a_difference_reads_in_points_and_says_whether_it_is_clear() -> None:
     found = paired_difference(records(one), records(other), "test_accuracy")
     assert str(found) == "+1.2 [+0.4, +1.9] clear"
     assert found is not None and found.gaps == pytest.approx([0.01, 0.015, 0.01])
+
+
+def test_what_is_nearly_zero_keeps_its_sign() -> None:
+    found = Difference([-0.005] * 3, -0.005, -0.0097, -0.0003)
+    assert str(found) == "-0.5 [-1.0, -0.03] clear"

@@ -15,17 +15,36 @@ if TYPE_CHECKING:
 Line = dict[str, Any]
 
 
-def make_progress(quiet: bool, *fields: str) -> Progress:
-    """A bar on stderr: description, bar, count, time left, and texts by the names of `fields`."""
+# Rich would forget what took longer than half a minute.
+_A_DAY = 24 * 3600.0
+
+
+def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
+    """A bar on stderr: description, bar, count, texts by the names of `fields`, and time left.
+
+    Args:
+        quiet: Show nothing.
+        *fields: Texts that tasks have.
+        timed: Whether steps are alike, so that those done tell the time of those left.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
     console = Console(stderr=True)
     texts = [TextColumn(f"{{task.fields[{field}]}}") for field in fields]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *texts)
-    hidden = quiet or not console.is_terminal
-    return Progress(*columns, TimeLeft(), console=console, transient=True, disable=hidden)
+    time_left = [TimeLeft()] if timed else []
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *texts,
+        *time_left,
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+        speed_estimate_period=_A_DAY,
+    )
 
 
 @contextmanager

@@ -72,5 +72,7 @@ def _print(section: Section, quiet: bool) -> None:
         typer.echo("")
     for error in section.refused:
         typer.echo(f"left out: {error}", err=True)
+    for note in section.notes:
+        typer.echo(f"note: {note}", err=True)
     if not quiet:
-        typer.echo(f"{section.legend}\n")
+        typer.echo(f"{section.plain_legend}\n")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
+    from nodewise.experiments.pace import Pace
     from nodewise.experiments.runner import Job
     from nodewise.experiments.suite import Suite
 
@@ -91,11 +91,12 @@ class Options:
 
 
 def _train(suite: Suite, options: Options) -> dict[str, Any]:
+    from nodewise.training.tensor_file import writing
+
+    with writing(options.out):
+        options.out.mkdir(parents=True, exist_ok=True)
     jobs = suite.jobs(options.out, options.root, options.device)
-    left = [job for job in jobs if not job.is_done()]
-    options.tell(f"{suite.title}: {len(jobs) - len(left)} runs done, {len(left)} left")
-    done = _run(left, len(jobs), options.workers or os.cpu_count() or 1, options.quiet)
-    return {"runs": len(jobs), "trained": done}
+    return {"runs": len(jobs), "trained": _run(jobs, suite.title, options)}
 
 
 def _measure(suite: Suite, options: Options) -> dict[str, Any]:
@@ -129,22 +130,27 @@ def _lay_out(suite: Suite, options: Options) -> dict[str, Any]:
     options.tell(f"{suite.title}: {len(suite.datasets) - len(left)} done, {len(left)} left")
     for name in left:
         jobs = suite.only([], [name], runs=1).jobs(options.out, options.root, options.device)
-        models = [job_with_model(job, options.out) for job in jobs]
-        untrained = [job for job in models if not job.is_done()]
-        _run(untrained, len(models), options.workers or os.cpu_count() or 1, options.quiet)
+        _run([job_with_model(job, options.out) for job in jobs], name, options)
         options.tell(f"{name}: laying out {len(jobs) + 1} pictures, about a minute")
         options.tell(f"{name}: {make_tsne(options.out, jobs)}")
     return {"records": len(suite.datasets), "made": len(left)}
 
 
-def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:
-    """Train what is left; a failed run is told and does not stop the others."""
+def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
+    """Train what is not done; a failed run is told and does not stop the others."""
     from nodewise.experiments.runner import run_all
 
-    done, failed, began = 0, 0, perf_counter()
-    with make_progress(quiet, "last") as progress:
-        bar = progress.add_task("runs", total=total, completed=total - len(left), last="")
+    left, pace = _left(jobs)
+    workers = options.workers or os.cpu_count() or 1
+    soon = _time_left(pace, left, workers)
+    options.tell(f"{title}: {len(jobs) - len(left)} runs done, {len(left)} left{soon}")
+    done, failed, waiting = 0, 0, left
+    with make_progress(options.quiet, "time", "last", timed=False) as progress:
+        bar = progress.add_task(
+            "runs", total=len(jobs), completed=len(jobs) - len(left), time=soon[2:], last=""
+        )
         for job, record in run_all(left, workers):
+            waiting = [other for other in waiting if other is not job]
             if isinstance(record, NodewiseError):
                 failed += 1
                 progress.console.print(f"{job.dataset}, {job.model}, seed {job.seed}: {record}")
@@ -153,15 +159,34 @@ def _run(left: Sequence[Job], total: int, workers: int, quiet: bool) -> int:
                 typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)
                 raise typer.Exit(INTERRUPTED)
             done += 1
-            progress.update(bar, advance=1, last=_told(job, record))
-            if not quiet and not progress.console.is_terminal:
-                more = (len(left) - done - failed) * (perf_counter() - began) / done
-                told = f"{done} of {len(left)}, about {duration(more)} left"
-                typer.echo(f"{told}: {_told(job, record)}", err=True)
+            pace.learn(job, record["seconds"])
+            soon, last = _time_left(pace, waiting, workers), _told(job, record)
+            progress.update(bar, advance=1, time=soon[2:], last=last)
+            if not options.quiet and not progress.console.is_terminal:
+                typer.echo(f"{done} of {len(left)}{soon}: {last}", err=True)
     if failed:
         typer.echo(f"nodewise: {failed} failed, see above", err=True)
         raise typer.Exit(1)
     return done
+
+
+def _left(jobs: Sequence[Job]) -> tuple[list[Job], Pace]:
+    """The runs that are not done, and how long the others took."""
+    from nodewise.experiments.pace import Pace
+    from nodewise.training.run_folder import RunFolder
+
+    left, pace = [], Pace()
+    for job in jobs:
+        if not job.is_done():
+            left.append(job)
+        elif record := RunFolder(job.folder).result:
+            pace.learn(job, record["seconds"])
+    return left, pace
+
+
+def _time_left(pace: Pace, waiting: Sequence[Job], workers: int) -> str:
+    seconds = pace.seconds(waiting)
+    return f", about {duration(seconds / workers)} to go" if seconds else ""
 
 
 def _told(job: Job, record: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.errors import RunError
-from nodewise.experiments.records import read_record
+from nodewise.experiments.records import check_numbers, read_record
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Variant, job_of
 from nodewise.training.recipe import default_settings, load_recipe
@@ -41,7 +41,8 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
     if record is None:
         return None
     # A key of a recipe that was unknown when it was measured had its default.
-    record["settings"] = {**default_settings(), **record.get("settings", {})}
+    kept = record.get("settings")
+    record["settings"] = {**default_settings(), **kept} if isinstance(kept, dict) else kept
     for key, asked in _identity(dataset, model, variant).items():
         if record.get(key) != asked:
             raise RunError(
@@ -49,6 +50,10 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
                 f"was measured with another {key} than the one asked for",
                 way_out="delete it, and run again",
             )
+    check_numbers(path, record, ("mflops", "mflops_sparse", "train_ms", "test_ms", "threads"))
+    # Not every system tells these.
+    told = ("train_extra_mb", "test_extra_mb", "load_average")
+    check_numbers(path, record, [key for key in told if record.get(key) is not None])
     return record
 
 

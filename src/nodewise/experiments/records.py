@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,30 @@ def read_record(path: Path) -> Record | None:
     except (OSError, ValueError, TypeError) as error:
         reason = f"cannot be read ({error})"
         raise RunError(str(path), reason, way_out="delete it, and run again") from error
+
+
+def check_numbers(
+    path: Path, record: Mapping[str, Any], keys: Iterable[str], highest: float = inf
+) -> None:
+    """Check a record to have these numbers, from zero on.
+
+    Raises:
+        RunError: One is missing, is no number, or beyond the highest.
+    """
+    for key in keys:
+        value = record.get(key)
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not 0 <= value <= highest
+            or value == inf
+        ):
+            raise RunError(
+                str(path),
+                f"its {key} cannot be right",
+                value=value,
+                way_out="delete it, and run again",
+            )
 
 
 @dataclass(frozen=True)
@@ -80,6 +105,17 @@ class SuiteRuns:
         """Why some runs were left out."""
         return [error for cell in self.cells.values() for error in cell.refused]
 
+    @property
+    def notes(self) -> list[str]:
+        """Whether the records were made with several versions of something."""
+        found: dict[str, set[str]] = {}
+        for cell in self.cells.values():
+            for record in cell.records:
+                for name, version in record.get("versions", {}).items():
+                    found.setdefault(name, set()).add(str(version))
+        mixed = {name: sorted(versions) for name, versions in found.items() if len(versions) > 1}
+        return [f"records made with {name} {' and '.join(v)}" for name, v in mixed.items()]
+
 
 def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
     """Read the records of a suite."""
@@ -109,7 +145,7 @@ def cell_runs(results: Path, dataset: str, model: str, variant: Variant) -> Cell
 
 def _seed(path: Path) -> int:
     number = path.parent.name.removeprefix("seed-")
-    return int(number) if number.isdecimal() else -1
+    return int(number) if number.isdecimal() and number == str(int(number)) else -1
 
 
 def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
@@ -119,9 +155,16 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
     """
     run = RunFolder(path.parent)
     config, record = run.config, run.result or {}
+    for table in ("graph", "settings"):
+        if not isinstance(config.get(table), dict):
+            raise RunError(
+                str(path.parent),
+                f"its configuration has no table {table}",
+                way_out="move it away, and run it again",
+            )
     about = {
         key: value
-        for key, value in config.get("graph", {}).items()
+        for key, value in config["graph"].items()
         if key not in ("dataset", "split", "split_seed", "validation")
     }
     asked = {
@@ -139,7 +182,12 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
         raise RunError(
             str(path.parent), f"holds a run with {found}", way_out="move it away, and run it again"
         )
+    check_numbers(path, record, ("seconds",))
+    check_numbers(path, record, _SCORES, highest=1.0)
     return record
+
+
+_SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")
 
 
 # What a record says of its run, and where the run's configuration says it.

@@ -19,7 +19,7 @@ from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
 from nodewise.experiments.records import read_record
 from nodewise.experiments.runner import Job
-from nodewise.experiments.suite import cell_folder
+from nodewise.experiments.suite import Suite, cell_folder
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
@@ -45,8 +45,8 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
     """The record of a data set, or None where there is none.
 
     Raises:
-        RunError: It cannot be read, comes from another results version, or shows other runs than
-            those recorded.
+        RunError: It cannot be read, lacks something, comes from another results version, or shows
+            other runs than those recorded.
     """
     path = tsne_path(results, dataset)
     record = read_record(path)
@@ -59,6 +59,7 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
             value=record.get("results_version"),
             way_out="delete it, and run again",
         )
+    _check_whole(path, record)
     for model, kept in record["representations"].items():
         run = read_record(
             cell_folder(results, dataset, model, record["recipe"]) / "seed-0" / RESULT
@@ -70,6 +71,27 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
                 way_out="delete it, and run again",
             )
     return record
+
+
+_OF_MODEL = ("logits_sha256", "silhouette", "silhouette_by_class", "points")
+_OF_WEIGHTS = ("distance_median", "distance_highest", "from_middle", "spread", "points")
+
+
+def _check_whole(path: Path, record: Mapping[str, Any]) -> None:
+    """Check a record to have what is shown of it."""
+    of_models = record.get("representations")
+    shown = of_models if isinstance(of_models, dict) else {}
+    due = [
+        (record, ("recipe", "classes", "labels")),
+        (record.get("weights"), _OF_WEIGHTS),
+        *((shown.get(model), _OF_MODEL) for model in Suite.load("tsne").models),
+    ]
+    for part, keys in due:
+        lost = [key for key in keys if not isinstance(part, dict) or key not in part]
+        if lost:
+            raise RunError(
+                str(path), f"has no {lost[0]} where one is due", way_out="delete it, and run again"
+            )
 
 
 def job_with_model(job: Job, results: Path) -> Job:

@@ -23,12 +23,13 @@ def ablation_section(results: Path, suite: Suite) -> Section:
         runs.there,
         runs.wanted,
         [mean_table(runs, suite.variants[0], _name)],
-        "Ours ± deviation over runs; n a number of runs that is not complete.",
+        "Ours ± deviation over runs.",
         ablation(_by_form(runs), _printed(suite)) if runs.there else None,
         "Filled marks: our means with deviations. Hollow diamonds: what the paper's Table 2 prints "
         "for both levels; its Figure 2 has no numbers for the others.",
         _data(runs),
         runs.refused,
+        runs.notes,
     )
 
 

@@ -60,7 +60,7 @@ def _weather(records: Records) -> str:
     if not records:
         return ""
     threads = sorted({record["threads"] for record in records.values()})
-    loads = [record["load_average"] for record in records.values()]
+    loads = [record.get("load_average") for record in records.values()]
     known = [load for load in loads if load is not None]
     count = " and ".join(map(str, threads))
     unit = "thread" if threads == [1] else "threads"
@@ -85,7 +85,7 @@ def _costs(results: Path, suite: Suite, records: Records) -> Table:
 
 
 def _cost(record: Mapping[str, Any], path: Path, papers: float | None, measure: Measure) -> Shown:
-    value = record[measure.key]
+    value = record.get(measure.key)
     ours = "not told by this system" if value is None else _number(value)
     beside = "" if papers is None else f" ({_number(papers)})"
     return Shown(ours + beside, [path], 1, 1, "records")

@@ -23,6 +23,7 @@ def differences(
     """
     figure, (axes,) = new_figure(7.6, 1.2 + 0.42 * len(of_rows))
     axes.axvline(0, color="#666666", linewidth=1)
+    axes.set_xlim(*_limits(of_rows, printed))
     ways = list(dict.fromkeys(way for of_row in of_rows.values() for way in of_row))
     for i, (row, of_row) in enumerate(of_rows.items()):
         for way, found in of_row.items():
@@ -32,7 +33,6 @@ def differences(
             hollow(axes, 100 * printed[row], i, 3)
     axes.set_yticks(range(len(of_rows)), list(of_rows))
     axes.set_ylim(len(of_rows) - 0.5, -0.5)
-    axes.set_xlim(*_limits(of_rows, printed))
     axes.set_xlabel("difference in test accuracy, points")
     entries = [entry(way, k) for k, way in enumerate(ways)]
     papers = [entry("paper: model minus base model", 3, hollow=True)] if printed else []
@@ -52,8 +52,13 @@ def _limits(
 
 
 def _interval(axes: Axes, height: float, found: Difference, k: int) -> None:
-    colour = COLOURS[k]
-    axes.plot([100 * found.low, 100 * found.high], [height, height], color=colour, linewidth=2)
-    axes.plot(100 * found.mean, height, MARKS[k], color=colour, markersize=7)
+    """Interval, seeds, mean; where the picture ends before the interval, an arrow says so."""
+    colour, low, high = COLOURS[k], 100 * found.low, 100 * found.high
+    axes.plot([low, high], [height, height], color=colour, linewidth=2, solid_capstyle="butt")
+    left, right = axes.get_xlim()
+    for end, mark, is_out in ((left, "<", low < left), (right, ">", high > right)):
+        if is_out:
+            axes.plot(end, height, mark, color=colour, markersize=7, clip_on=False)
     gaps = [100 * gap for gap in found.gaps]
-    axes.plot(gaps, [height] * len(gaps), ".", color=colour, alpha=0.45, markersize=4)
+    axes.plot(gaps, [height] * len(gaps), ".", color=colour, mec="white", mew=0.6, markersize=7)
+    axes.plot(100 * found.mean, height, MARKS[k], color=colour, markersize=7)

@@ -10,7 +10,7 @@ from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Pair, Suite, Variant
 from nodewise.report.means import mean_shown, mean_table
 from nodewise.report.pair_plot import differences
-from nodewise.report.paired import Difference, paired_difference
+from nodewise.report.paired import Difference, paired_difference, who
 from nodewise.report.section import MISSING, Section, Shown, Table
 
 Found = dict[str, dict[str, Difference]]
@@ -34,13 +34,14 @@ def pair_section(results: Path, suite: Suite) -> Section:
         [_table(runs), *(mean_table(runs, variant) for variant in suite.variants)],
         "Accuracies in percent with their deviations over runs; mean differences in points over "
         "seeds that both models have, with a 95 % interval by Student's t; clear: zero is outside "
-        "of it. Below, each model's mean.",
+        "of it. The other tables have each model's mean.",
         differences(found, known) if found else None,
         "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
-        "An interval that leaves the picture is one of two or three pairs."
+        "An arrow: the interval, one of two or three pairs, goes on."
         + (" Hollow diamonds: localized minus base model as the paper prints them." * bool(known)),
         {row: {name: vars(one) for name, one in of_row.items()} for row, of_row in found.items()},
         runs.refused,
+        runs.notes,
     )
 
 
@@ -109,9 +110,12 @@ def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
     one = _difference(runs, dataset, pair, variant)
     if one is None:
         return MISSING
+    both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.beside)]
+    shared = set.intersection(*({who(record) for record in cell.records} for cell in both))
     paths = [
         path
-        for model in (pair.model, pair.beside)
-        for path in runs.cell(dataset, model, variant.name).paths
+        for cell in both
+        for record, path in zip(cell.records, cell.paths, strict=True)
+        if who(record) in shared
     ]
     return Shown(str(one), paths, one.pairs, runs.suite.runs, "pairs")

@@ -40,8 +40,13 @@ class Difference:
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        mean, low, high = (f"{100 * value:+.1f}" for value in (self.mean, self.low, self.high))
+        mean, low, high = (_points(value) for value in (self.mean, self.low, self.high))
         return f"{mean} [{low}, {high}]{' clear' if self.is_clear else ''}"
+
+
+def _points(value: float) -> str:
+    """In points; what is nearly zero with a digit more, so that its sign means something."""
+    return f"{100 * value:+.1f}" if abs(value) >= 0.0005 else f"{100 * value:+.2f}"
 
 
 def paired_difference(one: Records, other: Records, figure: str) -> Difference | None:
@@ -52,8 +57,8 @@ def paired_difference(one: Records, other: Records, figure: str) -> Difference |
         other: Records of the model beside it.
         figure: The number to compare, such as "test_accuracy".
     """
-    beside = {_who(record): record[figure] for record in other}
-    gaps = [r[figure] - beside[_who(r)] for r in one if _who(r) in beside]
+    beside = {who(record): record[figure] for record in other}
+    gaps = [r[figure] - beside[who(r)] for r in one if who(r) in beside]
     if len(gaps) < 2:
         return None
     half = float(t.ppf(0.975, len(gaps) - 1)) * stdev(gaps) / sqrt(len(gaps))
@@ -61,5 +66,6 @@ def paired_difference(one: Records, other: Records, figure: str) -> Difference |
     return Difference(gaps, mean, mean - half, mean + half)
 
 
-def _who(record: Mapping[str, Any]) -> tuple[Any, Any]:
+def who(record: Mapping[str, Any]) -> tuple[Any, Any]:
+    """What runs of a pair share: seed and split."""
     return record["seed"], record.get("split_sha256")

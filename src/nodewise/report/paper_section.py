@@ -34,9 +34,10 @@ def paper_section(results: Path, suite: Suite) -> Section:
         runs.wanted,
         [_table(runs, cells, figure) for figure in _FIGURES],
         "Ours ± deviation over runs (paper's mean); * is further from the paper than two standard "
-        "errors, n a number of runs that is not complete.",
+        "errors.",
         data=cells,
         refused=runs.refused,
+        notes=runs.notes,
     )
 
 

@@ -36,8 +36,7 @@ def penalty_section(results: Path, suite: Suite) -> Section:
             *(_table(runs, key) for key in _penalties(suite)),
             mean_table(runs, plain, models=suite.models[1:]),
         ],
-        "Ours ± deviation over runs, every other weight as in the official recipe; n a number of "
-        "runs that is not complete.",
+        "Ours ± deviation over runs, every other weight as in the official recipe.",
         penalty_curves(curves, levels, _printed(suite)) if runs.there else None,
         "Filled marks: our means with deviations. Lines without marks: models without "
         "localization. The hollow diamond is what the paper's Table 2 prints, at the weight it was "
@@ -50,6 +49,7 @@ def penalty_section(results: Path, suite: Suite) -> Section:
             for dataset, of_dataset in curves.items()
         },
         runs.refused,
+        runs.notes,
     )
 
 

@@ -59,6 +59,8 @@ def _show(page: Page, section: Section, out: Path) -> None:
     page.paragraph(section.legend)
     for error in section.refused:
         page.paragraph(f"Left out: {error}")
+    for note in section.notes:
+        page.paragraph(f"Note: {note}.")
 
 
 def _row(row: Row, out: Path) -> list[str | Linked]:

@@ -103,6 +103,7 @@ class Section:
         caption: What the plot shows.
         data: The same for programs.
         refused: Records that were left out, and why.
+        notes: What else should be known of the records.
     """
 
     suite: Suite
@@ -114,6 +115,12 @@ class Section:
     caption: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     refused: Sequence[RunError] = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def plain_legend(self) -> str:
+        """How to read its tables where cells say `n`: on a terminal, or in a text."""
+        return f"{self.legend} n is a number of runs, or of pairs, that is not complete."
 
     @property
     def state(self) -> str:
