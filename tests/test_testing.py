@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 from torch_geometric.nn import GATConv, GCNConv
 
 from nodewise import testing
-from nodewise.models.classifier import LGCN, Classifier
+from nodewise.models.classifier import LGCN, LGIN, Classifier
 from nodewise.nn.aggregators import WeightedSum
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
@@ -60,29 +62,25 @@ def test_a_field_that_forgets_is_caught() -> None:
         )
 
 
-def fit(model: Classifier, x: Tensor, y: Tensor, penalty: Penalty, steps: int) -> None:
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        out, made = model(x, EDGES, return_modulations=True)
-        terms = penalty(model.global_parameters(), model.local_parameters(), made)
-        (torch.nn.functional.cross_entropy(out, y) + terms.modulations).backward()
-        optimizer.step()
+X, Y = torch.randn(5, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 1, 0, 1, 1])
 
 
-def test_law_7_a_growing_lambda_leads_back_to_the_base() -> None:
-    x, y = (
-        torch.randn(5, 3, generator=torch.Generator().manual_seed(0)),
-        torch.tensor([0, 1, 0, 1, 1]),
-    )
-    distances = []
-    for strength in (0.0, 1.0, 100.0):
+def seeded(model: type[Classifier]) -> Callable[[], Classifier]:
+    def make() -> Classifier:
         torch.manual_seed(0)
-        model = LGCN(3, hidden_channels=4, out_channels=2, dropout=0.0)
-        fit(model, x, y, Penalty(0, 0, strength), 400)
-        distances.append(testing.distance_to_base(model, x, EDGES))
-    assert distances == sorted(distances, reverse=True)
-    assert distances[-1] < 0.05 * distances[0]
+        return model(3, hidden_channels=4, out_channels=2, dropout=0.0)  # type: ignore[call-arg]
+
+    return make
+
+
+@pytest.mark.parametrize("model", [LGCN, LGIN])
+def test_law_7_a_growing_lambda_leads_back_to_the_base(model: type[Classifier]) -> None:
+    testing.assert_lambda_leads_to_base(seeded(model), X, EDGES, Y)
+
+
+def test_a_lambda_that_does_nothing_is_caught() -> None:
+    with pytest.raises(AssertionError, match="distances from it are"):
+        testing.assert_lambda_leads_to_base(seeded(LGCN), X, EDGES, Y, (0.0, 0.0), steps=5)
 
 
 @pytest.mark.parametrize("normalization", ["none", "mean"])

@@ -5,16 +5,19 @@ Each takes what it needs, returns nothing, and raises AssertionError with the di
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Module
+from torch.nn.functional import cross_entropy
 
 from nodewise.models.classifier import Classifier
 from nodewise.nn.localize import localize
+from nodewise.nn.penalty import Penalty
 from nodewise.ops.dispatch import KERNELS, use_kernel
 
 
@@ -40,7 +43,7 @@ def assert_reduces_to_base(conv: Module, *inputs: Any, tolerance: float = 1e-6) 
 def assert_kernels_agree(
     module: Module, x: Any, edge_index: Tensor, tolerance: float = 1e-10
 ) -> None:
-    """Law 2: every kernel gives the reference's output and gradients.
+    """Law 2: every kernel gives the reference's output and gradients, that of dense x included.
 
     Args:
         module: A layer or model, called as `module(x, edge_index)`; best in float64 and eval mode.
@@ -57,8 +60,11 @@ def assert_kernels_agree(
 
 def _output_and_gradients(module: Module, x: Any, edge_index: Tensor, kernel: str) -> list[Tensor]:
     with use_kernel(kernel):
-        out = module(x, edge_index)
         weights = [weight for weight in module.parameters() if weight.requires_grad]
+        if isinstance(x, Tensor) and x.layout == torch.strided:
+            x = x.detach().requires_grad_()
+            weights.append(x)
+        out = module(x, edge_index)
         # A smooth function of the output, different in every entry, so that no error cancels.
         pull = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
         grads = torch.autograd.grad((out * pull).sum(), weights, allow_unused=True)
@@ -139,3 +145,44 @@ def distance_to_base(model: Classifier, x: Any, edge_index: Tensor) -> float:
         localized = model(x, edge_index)
         with localization_off(model):
             return float((localized - model(x, edge_index)).abs().max())
+
+
+def assert_lambda_leads_to_base(
+    make: Callable[[], Classifier],
+    x: Tensor,
+    edge_index: Tensor,
+    y: Tensor,
+    lambdas: Sequence[float] = (0.0, 1.0, 100.0),
+    steps: int = 400,
+    share: float = 0.05,
+) -> None:
+    """Law 7: trained under a growing lambda, a model comes closer to the global one within it.
+
+    Args:
+        make: Makes the model, the same one every time, without dropout.
+        x: Features.
+        edge_index: Edges.
+        y: A class for every node.
+        lambdas: Weights of the modulations' penalty, ascending.
+        steps: How long to train under each.
+        share: What may be left of the first distance under the last lambda.
+    """
+    distances = [_trained_distance(make(), x, edge_index, y, each, steps) for each in lambdas]
+    falls = all(after <= before for before, after in pairwise(distances))
+    if not falls or not distances[-1] <= share * distances[0]:
+        told = ", ".join(f"{distance:.3g}" for distance in distances)
+        raise AssertionError(f"lambda leads to the base: distances from it are {told}")
+
+
+def _trained_distance(
+    model: Classifier, x: Tensor, edge_index: Tensor, y: Tensor, strength: float, steps: int
+) -> float:
+    penalty = Penalty(0, 0, strength)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        out, made = model(x, edge_index, return_modulations=True)
+        pull = penalty([], [], made).modulations
+        (cross_entropy(out, y) + pull).backward()  # type: ignore[no-untyped-call]  # as torch has it
+        optimizer.step()
+    return distance_to_base(model, x, edge_index)

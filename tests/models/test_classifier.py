@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from shutil import which
+
 import pytest
 import torch
 from torch import Tensor
@@ -111,11 +113,16 @@ def test_output_act_is_applied_to_logits(graph: tuple[Tensor, Tensor]) -> None:
     torch.testing.assert_close(bent(*graph), elu(plain(*graph)))
 
 
-def test_torch_compile_agrees_forward_and_backward(graph: tuple[Tensor, Tensor]) -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_torch_compile_agrees_forward_and_backward(
+    graph: tuple[Tensor, Tensor], backend: str
+) -> None:
+    if backend == "inductor" and which("g++") is None:
+        pytest.skip("torch's default compiler needs g++")
     x, edge_index = graph
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]
     model = model_of("LGCN")
-    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(model, fullgraph=True, backend=backend)
     results = []
     for forward in (model, compiled):
         out = forward(x, edge_index)

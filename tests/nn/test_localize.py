@@ -12,7 +12,9 @@ from torch.nn import Linear, ReLU, Sequential
 from torch_geometric import nn as pyg
 
 from nodewise.errors import InputError
+from nodewise.nn.aggregators import GinSum, Then
 from nodewise.nn.localize import localize
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.testing import assert_reduces_to_base
 from tests.graphs import edge_lists
 
@@ -77,15 +79,38 @@ BIPARTITE = {
     "GraphConv": lambda: pyg.GraphConv((5, 3), 4),
     "GATConv": lambda: pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False),
     "GATv2Conv": lambda: pyg.GATv2Conv((5, 3), 4, heads=2, add_self_loops=False),
+    "GATConv with loops": lambda: pyg.GATConv((5, 3), 4, heads=2),
+    "GINConv": lambda: pyg.GINConv(mlp(), eps=0.3),
+    "GINConv trained eps": lambda: pyg.GINConv(mlp(), eps=-0.2, train_eps=True),
 }
 
 
+@pytest.mark.parametrize(("sources", "targets"), [(6, 4), (4, 6), (5, 5)])
 @pytest.mark.parametrize("name", BIPARTITE)
-def test_twin_equals_its_base_on_bipartite_graphs(name: str) -> None:
+def test_twin_equals_its_base_on_bipartite_graphs(name: str, sources: int, targets: int) -> None:
     torch.manual_seed(0)
-    pair = (torch.randn(6, 5), torch.randn(4, 3))
-    edge_index = torch.stack([torch.randint(0, 6, (12,)), torch.randint(0, 4, (12,))])
-    assert_reduces_to_base(BIPARTITE[name](), pair, edge_index)
+    pair = (torch.randn(sources, 5), torch.randn(targets, 5 if "GIN" in name else 3))
+    ends = torch.randint(0, sources, (12,)), torch.randint(0, targets, (12,))
+    assert_reduces_to_base(BIPARTITE[name](), pair, torch.stack(ends))
+
+
+def test_what_a_pair_cannot_be_for_is_told() -> None:
+    edge_index = torch.tensor([[0, 1, 3], [1, 0, 2]])
+    with pytest.raises(InputError, match="symmetric normalization"):
+        localize(pyg.GCNConv(5, 4))((torch.randn(4, 5), torch.randn(6, 5)), edge_index)
+    gin = LocalizedConv((5, 3), 4, "gin")
+    with pytest.raises(InputError, match="as wide as the sources"):
+        gin((torch.randn(4, 5), torch.randn(6, 3)), edge_index)
+
+
+def test_gin_takes_the_rest_of_an_mlp() -> None:
+    torch.manual_seed(0)
+    base, edge_index = pyg.GINConv(mlp(), eps=0.3), torch.randint(0, 6, (2, 15))
+    aggregator = Then(GinSum(0.3), base.nn[1:], base.nn[0].bias)
+    ours = LocalizedConv(5, 7, aggregator, modulator_init="zeros")
+    ours.weight.data.copy_(base.nn[0].weight[None])
+    x = torch.randn(6, 5)
+    torch.testing.assert_close(ours(x, edge_index), base(x, edge_index))
 
 
 @pytest.mark.parametrize(
@@ -124,6 +149,9 @@ def test_twin_copies_weights_and_leaves_the_base_alone() -> None:
         (pyg.SAGEConv(5, 4, project=True), "a layer of its own"),
         (pyg.GATConv(5, 4, edge_dim=2), "leave edge features out"),
         (pyg.GINConv(ReLU()), "begins with a Linear"),
+        (pyg.GCNConv(5, 4, flow="target_to_source"), "turn the edges round"),
+        (pyg.GCNConv(-1, 4), "when it is made"),
+        (pyg.SAGEConv((-1, 3), 4), "when it is made"),
         (pyg.GATConv(5, 4, heads=2, concat=False, residual=True), "concatenate the heads"),
     ],
 )

@@ -5,6 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.autograd import gradcheck
+from torch.func import functional_call
 from torch.nn.functional import elu
 
 from nodewise.errors import InputError
@@ -81,6 +83,20 @@ def test_kernels_agree_on_sparse_features(form: str, x: Tensor) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_gradcheck_over_features_and_weights(form: str, x: Tensor) -> None:
+    conv = conv_of(form)
+    names = [name for name, weight in conv.named_parameters() if weight.requires_grad]
+
+    def layer(x: Tensor, *weights: Tensor) -> list[Tensor]:
+        arguments = (x, EDGES, None, True)
+        out, made = functional_call(conv, dict(zip(names, weights, strict=True)), arguments)
+        return [out, *(square for one in made for square in (one.scale_squares, one.shift_squares))]
+
+    weights = [conv.get_parameter(name).detach().requires_grad_() for name in names]
+    assert gradcheck(layer, [x.requires_grad_(), *weights], fast_mode=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_renumbering_renumbers(form: str, x: Tensor) -> None:
     assert_renumbering_renumbers(conv_of(form), x, EDGES)
 
@@ -115,6 +131,11 @@ def test_every_parameter_learns(x: Tensor) -> None:
         (out.square().sum() + pulled).backward()
         idle = [name for name, weight in conv.named_parameters() if weight.grad is None]
         assert idle == (["aggregator.eps"] if form == "gin" else []), form
+
+
+def test_attention_is_not_applied_twice() -> None:
+    with pytest.raises(InputError, match="would attend twice"):
+        LocalizedConv(5, 4, "gat", edge_scale_target="attention")
 
 
 def test_global_and_local_parameters_are_everything_once() -> None:

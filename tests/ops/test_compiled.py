@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numba
 import pytest
 
@@ -18,3 +23,31 @@ def test_without_a_place_to_keep_it_code_is_compiled_all_the_same(
 
     monkeypatch.setattr(compiled, "njit", njit)
     assert compiled.kernel(lambda x: x + 1)(2) == 3
+
+
+ONE_STEP = """
+import sys, time
+import torch
+import nodewise as nw
+from nodewise.ops.rows import SparseRows
+torch.set_num_threads(1)
+x, edge_index = torch.rand(40, int(sys.argv[1])) < 0.2, torch.randint(0, 40, (2, 100))
+model = nw.LGCN(x.size(1), hidden_channels=int(sys.argv[2]), out_channels=3, weight_dropout=0.4)
+began = time.process_time()
+model(SparseRows.from_dense(x.float()), edge_index).sum().backward()
+print(time.process_time() - began)
+"""
+
+
+@pytest.mark.slow
+def test_a_step_compiles_within_twenty_seconds_once_and_for_all_widths(tmp_path: Path) -> None:
+    """Processor time: what else the machine does is not counted, though it may slow this down."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    taken, said = [], []
+    for width, hidden in ((30, 8), (30, 8), (700, 19)):
+        command = [sys.executable, "-c", ONE_STEP, str(width), str(hidden)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        taken.append(float(ended.stdout))
+        said.append("compiling CPU kernels" in ended.stderr)
+    assert taken[0] < 20 and max(taken[1:]) < 3, taken
+    assert said == [True, False, False]

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from nodewise.errors import InputError
-from nodewise.models.walks import Adjacency, walks_from
+
+if TYPE_CHECKING:
+    from nodewise.models.walks import Adjacency
 
 
 class Pairs(NamedTuple):
@@ -86,6 +88,8 @@ def _walk_pairs(
     graph: Adjacency, is_positive: Tensor, rule: PairRule, generator: torch.Generator | None
 ) -> Tensor:
     """Both ends, shape (2, count): places on one walk, or a place on a walk and any node."""
+    from nodewise.models.walks import walks_from
+
     count, nodes = len(is_positive), graph.num_nodes
     seed = int(torch.randint(2**31, (), generator=generator))
     starts = torch.randint(nodes, (count,), generator=generator)

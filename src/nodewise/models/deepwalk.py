@@ -16,7 +16,6 @@ from torch.nn import Linear, Module
 
 from nodewise.data.frozen_random import FrozenRandom
 from nodewise.errors import InputError
-from nodewise.models.walks import Adjacency, random_walks
 from nodewise.ops.dispatch import project
 from nodewise.ops.rows import Features, as_features
 
@@ -45,6 +44,8 @@ def deepwalk_embedding(
         seed: Which walks, in which order, and from which vectors on.
     """
     from gensim.models import Word2Vec
+
+    from nodewise.models.walks import Adjacency, random_walks
 
     graph = Adjacency.from_edges(edge_index, num_nodes)
     paths = random_walks(graph, walks=walks, length=length, seed=seed)

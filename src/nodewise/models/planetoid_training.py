@@ -11,7 +11,6 @@ from torch.optim import Adam
 
 from nodewise.models.context_pairs import PairRule, sample_pairs
 from nodewise.models.planetoid import Planetoid
-from nodewise.models.walks import Adjacency
 from nodewise.ops.rows import Features, as_features
 
 
@@ -70,6 +69,8 @@ class PlanetoidTrainer:
     ) -> None:
         self.model, self.x, self.y = model, as_features(x), y
         self.train = train.nonzero().view(-1) if train.dtype == torch.bool else train
+        from nodewise.models.walks import Adjacency
+
         self.graph = Adjacency.from_edges(edge_index, len(model.context))
         self.schedule = schedule or Schedule()
         self.is_warm = False

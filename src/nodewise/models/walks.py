@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
 from nodewise.data.frozen_random import FrozenRandom
-from nodewise.ops.compiled import kernel
+from nodewise.ops.compiled import kernel, part
 from nodewise.ops.fused import threads
 from nodewise.ops.neighbourhood import offsets
 
@@ -89,7 +88,7 @@ def _walks(
 
 
 # Numba infers types from the arguments; annotations could only be wrong.
-@njit
+@part
 def _splitmix64(key: Any) -> Any:
     z = key * _GOLDEN
     z = (z ^ (z >> _S30)) * _FIRST

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 from torch.nn.functional import dropout, leaky_relu
+from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import aggregation_resolver
 
 from nodewise.nn.attention import Attention, softmax
@@ -160,6 +161,35 @@ class GinSum(Sum):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(eps={self.eps.item():g})"
+
+
+class Then(Aggregator):
+    """Another aggregator, and a module on what it gives: GIN's MLP, a normalization.
+
+    Args:
+        aggregator: The aggregator, of one head.
+        rest: The module. W, the conv's own weight, is the first layer of GIN's MLP: this is the
+            rest of it, from the activation on.
+        bias: Added in between, or None.
+    """
+
+    def __init__(self, aggregator: Aggregator, rest: Module, bias: Tensor | None = None) -> None:
+        super().__init__()
+        self.rule, self.aggregator, self.rest = aggregator.rule, aggregator, rest
+        self.bias = None if bias is None else Parameter(bias.detach().clone())
+
+    def reset_parameters(self) -> None:
+        """Start all parts anew."""
+        self.aggregator.reset_parameters()
+        reset(self.rest)
+        if self.bias is not None:
+            torch.nn.init.zeros_(self.bias)
+
+    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
+        """rest(AGGR(messages) + bias)."""
+        out = self.aggregator(messages, around).squeeze(1)
+        out = self.rest(out if self.bias is None else out + self.bias)
+        return out[:, None]  # type: ignore[no-any-return]
 
 
 class Gat(Sum):
@@ -330,6 +360,8 @@ def make_aggregator(
     aggregator: str | Module | AggregatorFactory, out: int, heads: int
 ) -> Aggregator:
     """An aggregator from its name: gcn, mean, sum, gat, gin, or any PyG aggregation.
+
+    GIN with more than one layer is `Then(GinSum(), rest_of_its_mlp)`.
 
     Args:
         aggregator: A name, an `Aggregator`, a function that makes one from (out, heads), or a

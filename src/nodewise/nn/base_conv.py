@@ -118,11 +118,33 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     ) -> tuple[Features, Features | None, Block]:
         """Rows of the sources, of the targets where they are others, and the graph as a block."""
         x, x_target = (as_features(x[0]), x[1]) if isinstance(x, tuple) else (as_features(x), None)
+        if x_target is not None:
+            x = self._sources_of_pair(x, x_target)
         if isinstance(edge_index, Block):
             return x, x_target, edge_index
         sources = _num_rows(x)
         targets = sources if x_target is None else _num_rows(x_target)
         return x, x_target, self.block(edge_index, (sources, targets), edge_weight)
+
+    def _sources_of_pair(self, x: Features, x_target: Features) -> Features:
+        """The rows that edges come from; where targets hear themselves, theirs are added."""
+        rule = self.aggregator.rule
+        if rule.normalization == "symmetric":
+            raise InputError(
+                "x",
+                "is a pair, but symmetric normalization needs one set of nodes at both ends",
+                way_out="take means or sums",
+            )
+        if rule.loops != "extra":
+            return x
+        if self.widths[0] != self.widths[1]:
+            raise InputError(
+                "in_channels",
+                "targets that hear themselves need rows as wide as the sources'",
+                value=self.in_channels,
+                way_out="bring both to one width first",
+            )
+        return torch.cat([dense_rows(x), dense_rows(x_target)])
 
     def _surroundings(self, x: Features, x_target: Features | None, block: Block) -> Surroundings:
         """What the aggregator may look at."""
@@ -188,6 +210,11 @@ def _check_rate(name: str, rate: float) -> None:
         raise InputError(
             name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
         )
+
+
+def dense_rows(x: Features) -> Tensor:
+    """The same rows, dense."""
+    return x.dense() if isinstance(x, SparseRows) else x
 
 
 def _num_rows(x: Features) -> int:

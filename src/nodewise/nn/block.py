@@ -22,7 +22,9 @@ class BlockRule:
 
     Attributes:
         loops: Whether v belongs to C_v: "none" takes the edges as they are, "set" makes v a member
-            exactly once (GCN, GAT), "extra" adds v to whatever the edges say (GIN).
+            exactly once (GCN, GAT), "extra" adds v to whatever the edges say (GIN). On a bipartite
+            graph, "set" takes v for the source of that number, as PyG does; for "extra" the targets
+            are the last of the sources.
         normalization: An edge's weight: as given ("none"), divided by the square roots of both
             ends' degrees ("symmetric", GCN), by the sum of weights over C_v ("mean"), or by the
             number of members of C_v ("count").
@@ -85,9 +87,12 @@ class Block:
 
 
 def _add_loops(
-    edge_index: Tensor, weight: Tensor, rule: BlockRule, count: int
+    edge_index: Tensor, weight: Tensor, rule: BlockRule, count: int, first: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Edges and loops, their weights, and each one's place in the caller's edges (-1 for loops)."""
+    """Edges and loops, their weights, and each one's place in the caller's edges (-1 for loops).
+
+    There are `count` loops, whose sources are numbered from `first` on.
+    """
     edge_id = torch.arange(edge_index.size(1), device=edge_index.device)
     if rule.loops == "none":
         return edge_index, weight, edge_id
@@ -102,7 +107,7 @@ def _add_loops(
                 loop_weight = loop_weight.index_put((edge_index[0, loop],), weight[loop])
             edge_index, edge_id, weight = edge_index[:, ~loop], edge_id[~loop], weight[~loop]
     nodes = torch.arange(count, device=edge_index.device)
-    edges = torch.cat([edge_index, nodes.expand(2, -1)], 1)
+    edges = torch.cat([edge_index, torch.stack([nodes + first, nodes])], 1)
     return edges, torch.cat([weight, loop_weight]), torch.cat([edge_id, torch.full_like(nodes, -1)])
 
 
@@ -142,10 +147,12 @@ def build_block(
     """Sort and weigh the edges as `rule` says."""
     ones = torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
     given = ones if edge_weight is None else edge_weight
-    loops = min(num_targets, num_sources)
+    loops = (min(num_targets, num_sources), 0)
+    if rule.loops == "extra":
+        loops = (num_targets, num_sources - num_targets)
     if edge_weight is None and rule.keeps_loop_weights:
         rule = replace(rule, self_weight=1.0)
-    edges, weight, edge_id = _add_loops(edge_index, given, rule, loops)
+    edges, weight, edge_id = _add_loops(edge_index, given, rule, *loops)
     hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
     if rule.max_neighbours is not None:
         kept = hood.edge_id[_first_by_number(hood, rule.max_neighbours, rule.keeps_self)]

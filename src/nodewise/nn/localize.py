@@ -24,6 +24,7 @@ from nodewise.nn.aggregators import (
     GinSum,
     Messages,
     Surroundings,
+    Then,
     WeightedSum,
     project_targets,
 )
@@ -49,28 +50,6 @@ class WithRoot(Aggregator):
         rows = project_targets(around, self.root.weight)
         rows = rows if self.root.bias is None else rows + self.root.bias
         return out + rows.view(out.size(0), -1, out.size(2))
-
-
-class Then(Aggregator):
-    """Another aggregator, and a module on what it gives: the rest of GIN's MLP, a normalization."""
-
-    def __init__(self, aggregator: Aggregator, bias: Tensor | None, rest: Module) -> None:
-        super().__init__()
-        self.rule, self.aggregator, self.rest = aggregator.rule, aggregator, rest
-        self.bias = None if bias is None else Parameter(bias.detach().clone())
-
-    def reset_parameters(self) -> None:
-        """Start all parts anew."""
-        self.aggregator.reset_parameters()
-        reset(self.rest)
-        if self.bias is not None:
-            torch.nn.init.zeros_(self.bias)
-
-    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
-        """rest(AGGR(messages) + bias)."""
-        out = self.aggregator(messages, around).squeeze(1)
-        out = self.rest(out if self.bias is None else out + self.bias)
-        return out[:, None]  # type: ignore[no-any-return]
 
 
 class _Normalize(Module):
@@ -101,6 +80,11 @@ def localize(
         edge_level: Whether its messages are localized on every edge.
         bottleneck: Width of the narrow layer in the node-level generators; None for none.
     """
+    if getattr(conv, "flow", "source_to_target") != "source_to_target":
+        raise _refuse(conv, "flow", "turn the edges round instead")
+    widths = getattr(conv, "in_channels", 0)
+    if -1 in (widths if isinstance(widths, tuple) else (widths,)):
+        raise _refuse(conv, "in_channels", "give it the size of the rows when it is made")
     options = {"node_level": node_level, "edge_level": edge_level, "bottleneck": bottleneck}
     return _twin(conv, {**options, "modulator_init": "zeros"})
 
@@ -155,7 +139,7 @@ def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
     if conv.root_weight:
         aggregator = WithRoot(aggregator, deepcopy(conv.lin_r))
     if conv.normalize:
-        aggregator = Then(aggregator, conv.lin_l.bias, _Normalize())
+        aggregator = Then(aggregator, _Normalize(), conv.lin_l.bias)
     bias = conv.lin_l.bias is not None and not conv.normalize
     twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
     _copy(twin.weight, conv.lin_l.weight)
@@ -241,7 +225,7 @@ def _attentive(
 def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
     first, rest = _split_mlp(conv)
     gin = GinSum(conv.eps.detach().item(), isinstance(conv.eps, Parameter))
-    aggregator = Then(gin, first.bias, deepcopy(rest))
+    aggregator = Then(gin, deepcopy(rest), first.bias)
     twin = LocalizedConv(first.in_features, first.out_features, aggregator, **options)
     _copy(twin.weight, first.weight)
     return twin

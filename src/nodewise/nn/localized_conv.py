@@ -21,9 +21,10 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from nodewise.nn.aggregators import AggregatorFactory, Sum, Surroundings
+from nodewise.errors import InputError
+from nodewise.nn.aggregators import AggregatorFactory, Gat, GatV2, Sum, Surroundings
 from nodewise.nn.attention import Attention
-from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
+from nodewise.nn.base_conv import BaseConv, Inputs, dense_rows, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.context import Context, make_context
 from nodewise.nn.modulation import (
@@ -41,7 +42,7 @@ from nodewise.ops.dispatch import (
     project,
 )
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.rows import Features
 
 
 class LocalizedConv(BaseConv):
@@ -67,7 +68,8 @@ class LocalizedConv(BaseConv):
         weight_dropout: Rate at which entries of W_v are dropped (node-wise DropConnect).
         message_dropout: Rate at which entries of the localized messages are dropped.
         edge_scale_target: What the penalty pulls edge scales to: "one", or "attention", GAT's
-            coefficients over C_v times `attention_factor`.
+            coefficients over C_v (times the size of C_v under a mean, which divides by it); for
+            aggregators that do not attend themselves.
         weight_init: Name of W's initializer.
         modulator_init: Name of the modulators' initializer.
         bias_init: Name of the initializer of the two biases.
@@ -114,6 +116,13 @@ class LocalizedConv(BaseConv):
             weight_init,
             bias_init,
         )
+        if edge_scale_target == "attention" and isinstance(self.aggregator, Gat | GatV2):
+            raise InputError(
+                "edge_scale_target",
+                "would attend twice: the aggregator has attention already",
+                value=edge_scale_target,
+                way_out="take 'one' here, or a mean as aggregator",
+            )
         source, target = self.widths
         self.context = make_context(context)
         self.node_modulator = (
@@ -221,14 +230,14 @@ class LocalizedConv(BaseConv):
         if self.context.is_linear:
             rows = self.context(project(x, flat), block)
         else:
-            rows = project(self.context(_dense(x), block), flat)
+            rows = project(self.context(dense_rows(x), block), flat)
         parts = rows.split([weight.size(0) * weight.size(1) for weight in weights], 1)
         shapes = [weight.shape[:2] for weight in weights]
         return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
         """Codes of generators without a narrow layer: c_v itself, once for each head."""
-        context: Tensor = self.context(_dense(x), block)
+        context: Tensor = self.context(dense_rows(x), block)
         return [context[:, None].expand(-1, self.heads, -1)] * 2
 
     def _edge_level(
@@ -277,7 +286,3 @@ class LocalizedConv(BaseConv):
             f"aggregator={self.aggregator}, heads={self.heads}, "
             f"localized={'+'.join(levels) or 'nowhere'})"
         )
-
-
-def _dense(x: Features) -> Tensor:
-    return x.dense() if isinstance(x, SparseRows) else x

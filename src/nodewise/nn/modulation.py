@@ -12,7 +12,7 @@ from torch.nn import Module, Parameter
 from torch.nn.functional import leaky_relu
 
 from nodewise.nn.inits import initializer
-from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets
+from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, total
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.reference import modulation
 
@@ -263,6 +263,6 @@ class BiasModulator(Module):
     def forward(self, bias: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Modulation]:
         """bias_v (targets, H, out), from the products of `to_scale` and `to_shift` with c_v."""
         a, b = leaky_relu(scale, SLOPE), leaky_relu(shift, SLOPE)
-        squares = a.square().sum(), b.square().sum()
+        squares = total(a.square()), total(b.square())
         made = Modulation(self.level, *squares, a.numel(), a.size(1), lambda: a, lambda: b)
         return bias * (a + 1) + b, made

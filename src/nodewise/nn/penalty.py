@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from nodewise.nn.modulation import Modulation, Modulations
+from nodewise.ops.dispatch import total
 
 
 class PenaltyTerms(NamedTuple):
@@ -74,7 +75,7 @@ class Penalty:
 
 
 def _squares(weights: Iterable[Tensor]) -> Tensor:
-    parts = [weight.square().sum() for weight in weights]
+    parts = [total(weight.square()) for weight in weights]
     return torch.stack(parts).sum() if parts else torch.zeros(())
 
 
@@ -82,4 +83,4 @@ def _scale_squares(modulation: Modulation) -> Tensor:
     """|a - 1|^2, or |a - alpha|^2 where edge scales are pulled to attention (Sect. 2.4)."""
     if modulation.attention is None:
         return modulation.scale_squares
-    return (modulation.scale - modulation.attention[..., None]).square().sum()
+    return total((modulation.scale - modulation.attention[..., None]).square())

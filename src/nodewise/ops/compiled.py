@@ -14,3 +14,9 @@ def kernel(function: Callable[..., Any]) -> Any:
         return njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return njit(nogil=True)(function)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile what only kernels call: not what Python would need to call it, which takes long."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(**options)(function)  # type: ignore[call-overload]  # its stubs lack them

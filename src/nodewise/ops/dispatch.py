@@ -112,6 +112,22 @@ def modulate_edges(
     return out, a, b
 
 
+# Torch cuts a sum of so many numbers, or more, into a part for each thread.
+_IN_PARTS = 1 << 15
+
+
+def total(x: Tensor) -> Tensor:
+    """The sum of all numbers, added in the same order on any number of threads."""
+    threads = torch.get_num_threads()
+    if x.numel() < _IN_PARTS or threads == 1 or x.device.type != "cpu":
+        return x.sum()
+    torch.set_num_threads(1)
+    try:
+        return x.sum()
+    finally:
+        torch.set_num_threads(threads)
+
+
 def _sum_runs(*args: Tensor | None) -> Tensor:
     out: Tensor = registered.sum_runs(*args)
     return out
@@ -122,8 +138,11 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
 
     The weight is (E,), or (E, H) for rows (N, H, ...), a number for each head.
     """
-    if kernel_for(x) != "fused":
+    kernel = kernel_for(x)
+    if kernel == "reference":
         return reference.sum_neighbours(x, weight, hood)
+    if kernel == "factored":
+        return factored.sum_neighbours(x, weight, hood)
     back = hood.reverse
     return _sum_runs(x, weight, hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
 

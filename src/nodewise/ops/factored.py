@@ -22,14 +22,24 @@ from nodewise.ops.rows import Features, SparseRows, take_rows
 CHUNK_NUMBERS = 1 << 24
 
 
+def _limit(numbers_each: int) -> int:
+    """How many edges, or targets, of so many numbers each make a chunk."""
+    return max(1, CHUNK_NUMBERS // max(numbers_each, 1))
+
+
 def _target_chunks(ptr: Tensor, numbers_per_edge: int) -> Iterator[tuple[int, int, slice]]:
-    """Cut the targets so that a chunk's edges (and targets) times their width stay bounded."""
-    limit = max(1, CHUNK_NUMBERS // max(numbers_per_edge, 1))
+    """Cut the targets so that a chunk's edges (and targets) times their width stay bounded.
+
+    The edges of one target that are too many by themselves are cut, too.
+    """
+    limit = _limit(numbers_per_edge)
     ends, first = ptr.tolist(), 0
     for v in range(1, len(ends)):
         last = v + 1 == len(ends)
         if last or ends[v + 1] - ends[first] > limit or v + 1 - first > limit:
-            yield first, v, slice(ends[first], ends[v])
+            begin, end = ends[first], ends[v]
+            for start in range(begin, max(end, begin + 1), limit):
+                yield first, v, slice(start, min(start + limit, end))
             first = v
 
 
@@ -72,8 +82,9 @@ def messages(
     heads, out, width = weight.shape
     z, a, b = [weight.new_zeros(0, heads, out)], [weight.new_zeros(())], [weight.new_zeros(())]
     numbers = heads * width * (1 if drop is None else out)
+    seen = 0
     for first, last, edges in _target_chunks(hood.ptr, numbers):
-        part = checkpoint(
+        messages, *squares = checkpoint(
             _chunk,
             x,
             weight,
@@ -87,6 +98,34 @@ def messages(
             use_reentrant=False,
             preserve_rng_state=False,
         )
-        for so_far, more in zip((z, a, b), part, strict=True):
-            so_far.append(more)
+        z.append(messages)
+        if first >= seen:  # a target whose edges are cut counts once
+            a.append(squares[0])
+            b.append(squares[1])
+        seen = last
     return torch.cat(z), torch.stack(a).sum(), torch.stack(b).sum()
+
+
+def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """As `reference.sum_neighbours`, in chunks of edges."""
+    out = x.new_zeros(hood.num_targets, *x.shape[1:])
+    step = _limit(x[:1].numel())
+    for start in range(0, hood.num_edges, step):
+        edges = slice(start, start + step)
+        part = checkpoint(
+            _weighted_rows,
+            x,
+            None if weight is None else weight[edges],
+            hood.source[edges],
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        out = out.index_add(0, hood.target[edges], part)
+    return out
+
+
+def _weighted_rows(x: Tensor, weight: Tensor | None, source: Tensor) -> Tensor:
+    rows = x[source]
+    if weight is None:
+        return rows
+    return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))

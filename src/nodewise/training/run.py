@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -255,6 +256,7 @@ def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
 
 def versions() -> dict[str, str]:
     """What computed a record."""
-    packages = {name: version(name) for name in ("torch", "torch-geometric", "numba", "numpy")}
+    names = ["torch", "torch-geometric", "numpy", *(["numba"] if find_spec("numba") else [])]
+    packages = {name: version(name) for name in names}
     own = {"nodewise": __version__, "python": platform.python_version()}
     return {**own, **packages}

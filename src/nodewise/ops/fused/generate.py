@@ -11,21 +11,20 @@ Layouts, all flat: `expand` (bottleneck, width), `code` (4, bottleneck), rows (4
 
 from __future__ import annotations
 
-from numba import njit
-
+from nodewise.ops.compiled import part
 from nodewise.ops.fused.simd import add, fma, full, load, mul, store, total, where_positive
 
 GROUP = 4
 
 
-@njit
+@part
 def _activate(rows, at, s, slope, squares):
     r = where_positive(s, s, mul(s, slope))
     store(rows, at, r)
     return fma(r, r, squares)
 
 
-@njit
+@part
 def generate(expand, start, code, bottleneck, width, slope, rows):
     """Fill `rows` with leaky_relu(expand @ code) of four nodes; return the sum of squares."""
     zero = full(code.dtype.type(0))
@@ -55,7 +54,7 @@ def generate(expand, start, code, bottleneck, width, slope, rows):
     return total(squares)
 
 
-@njit
+@part
 def through_activation(rows, grad_rows, grad_squares, slope, count):
     """Turn d/dr into d/d(expand @ code) in place, adding what the sum of squares asks for."""
     twice = full(grad_squares + grad_squares)
@@ -66,7 +65,7 @@ def through_activation(rows, grad_rows, grad_squares, slope, count):
         store(grad_rows, f, where_positive(r, g, mul(g, bend)))
 
 
-@njit
+@part
 def grad_code(expand, start, grad_rows, bottleneck, width, out):
     """d/d code of four nodes: out[j, k] = sum over f of grad_rows[j, f] expand[k, f]."""
     zero = full(grad_rows.dtype.type(0))
@@ -89,7 +88,7 @@ def grad_code(expand, start, grad_rows, bottleneck, width, out):
         out[3 * bottleneck + k], out[3 * bottleneck + k + 1] = total(d0), total(d1)
 
 
-@njit
+@part
 def add_grad_expand(code, grad_rows, bottleneck, width, out, start):
     """d/d expand, added: out[k, f] += sum over four nodes j of code[j, k] grad_rows[j, f]."""
     for k in range(0, bottleneck, 2):

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from nodewise.ops.compiled import part
 from nodewise.ops.dropconnect import HEAD_STRIDE, INPUT_STRIDE, LANE_STRIDE, LAST_SHIFT, MIX
 from nodewise.ops.fused.generate import GROUP, generate
 from nodewise.ops.fused.simd import keep
@@ -110,7 +110,7 @@ def make_scratch(layer: Layer) -> Scratch:
     )
 
 
-@njit
+@part
 def mix(bits):
     """The 32-bit hash of `nodewise.ops.dropconnect.mix`."""
     for shift, factor in MIX:
@@ -118,7 +118,7 @@ def mix(bits):
     return bits ^ (bits >> LAST_SHIFT)
 
 
-@njit
+@part
 def mask(drop, node_key, head, f, lane, like):
     """Ones and zeros for eight rows of W_v in column f, from row `lane` on."""
     head_key = mix((node_key + head * HEAD_STRIDE) & WORD)
@@ -126,7 +126,7 @@ def mask(drop, node_key, head, f, lane, like):
     return keep((key + lane * LANE_STRIDE) & WORD, drop.threshold, like)
 
 
-@njit
+@part
 def row_bounds(rows, u):
     """Where row u's values begin and end, and what to take off a place to find its column."""
     if rows.dense:
@@ -134,7 +134,7 @@ def row_bounds(rows, u):
     return np.int64(rows.crow[u]), np.int64(rows.crow[u + 1]), np.int64(0)
 
 
-@njit
+@part
 def find_columns(group, rows, source, ptr, stamp, seen, counts):
     """The columns in which W_v is needed, for four targets: those its neighbours use.
 
@@ -162,20 +162,20 @@ def find_columns(group, rows, source, ptr, stamp, seen, counts):
         counts[i] = count
 
 
-@njit
+@part
 def place(heads, per_head, out, block, e):
     """Where a block's part of edge e's message begins, and how many of its eight lanes are real."""
     head, lane = block // per_head, 8 * (block % per_head)
     return (e * heads + head) * out + lane, min(8, out - lane)
 
 
-@njit
+@part
 def tile_size(count, first):
     """How many blocks from `first` on go together: four, or one where no four are left."""
     return TILE if first + TILE <= count else 1
 
 
-@njit
+@part
 def generate_tile(generator, heads, per_head, targets, group, first, tile, slope, code, rows):
     """Scales (or shifts) of four targets for every head of a tile; the sum of new squares.
 

@@ -11,9 +11,8 @@ thread and on many.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nodewise.ops.compiled import kernel
+from nodewise.ops.compiled import kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP
 from nodewise.ops.fused.layer import (
@@ -29,7 +28,7 @@ from nodewise.ops.fused.layer import (
 from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store
 
 
-@njit
+@part
 def form(weight, per_head, width, padded, drop, first, tile, v, scale, shift, seen, count, local):
     """A tile of W_v (Eq. 4), W * a + b in the columns in use, DropConnect on top.
 
@@ -49,7 +48,7 @@ def form(weight, per_head, width, padded, drop, first, tile, v, scale, shift, se
             store(local, 8 * (f * tile + t), w)
 
 
-@njit
+@part
 def _project_one(local, rows, u):
     """Eight rows of W_v h_u; four partial sums hide the latency of the multiply-add."""
     begin, end, base = row_bounds(rows, u)
@@ -69,7 +68,7 @@ def _project_one(local, rows, u):
     return add(add(a, b), add(c, d))
 
 
-@njit
+@part
 def _project_four(local, rows, u):
     """Four times eight rows of W_v h_u: every feature is looked up once for all four."""
     begin, end, base = row_bounds(rows, u)
@@ -92,7 +91,7 @@ def _project_four(local, rows, u):
     return add(a, e), add(b, f), add(c, g), add(d, h)
 
 
-@njit
+@part
 def _send(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
     """Messages from all sources to one target, the edges from `begin` on, for a tile of blocks."""
     for i in range(source.size):
@@ -113,7 +112,7 @@ def _send(rows, heads, per_head, out, first, tile, begin, source, local, message
                     messages[at + o] = spare[8 * t + o]
 
 
-@njit
+@part
 def _forward_group(layer, group, own, messages, squares):
     """Messages to four targets, all heads; adds to the sums of squares of scales and shifts."""
     rows, blocks, source, ptr = layer.rows, layer.blocks, layer.source, layer.ptr

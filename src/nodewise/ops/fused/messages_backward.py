@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from nodewise.ops.compiled import kernel
+from nodewise.ops.compiled import kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.generate import GROUP, add_grad_expand, grad_code, through_activation
 from nodewise.ops.fused.layer import (
@@ -45,7 +44,7 @@ class Grads(NamedTuple):
     values: Floats
 
 
-@njit
+@part
 def _read(messages, heads, per_head, out, first, tile, e, spare):
     """Put a tile's part of edge e's gradient into `spare`, eight lanes a block, zero beyond."""
     for t in range(tile):
@@ -59,7 +58,7 @@ def _read(messages, heads, per_head, out, first, tile, e, spare):
                 spare[8 * t + o] = 0
 
 
-@njit
+@part
 def _outer_one(local, rows, u, g):
     """T_v += h_u^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -69,7 +68,7 @@ def _outer_one(local, rows, u, g):
         store(local, at, fma(full(get(values, j)), g, load(local, at)))
 
 
-@njit
+@part
 def _outer_four(local, rows, u, a, b, c, d):
     """T_v += h_u^T g_uv for four times eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -82,7 +81,7 @@ def _outer_four(local, rows, u, a, b, c, d):
         store(local, at + 24, fma(x, d, load(local, at + 24)))
 
 
-@njit
+@part
 def _gather(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
     """T_v from all sources of one target, the edges from `begin` on, for a tile of blocks."""
     for i in range(source.size):
@@ -94,7 +93,7 @@ def _gather(rows, heads, per_head, out, first, tile, begin, source, local, messa
             _outer_four(local, rows, source[i], *g)
 
 
-@njit
+@part
 def _spend(
     weight,
     per_head,
@@ -133,7 +132,7 @@ def _spend(
             store(grad_weight, at, add(load(grad_weight, at), scaled))
 
 
-@njit
+@part
 def _pull_one(formed, rows, u, g, grad_values):
     """d/d h_u += W_v^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -141,7 +140,7 @@ def _pull_one(formed, rows, u, g, grad_values):
         grad_values[j] += total(mul(g, load(formed, 8 * get(rows.col, j - base))))
 
 
-@njit
+@part
 def _pull_four(formed, rows, u, a, b, c, d, grad_values):
     """d/d h_u += W_v^T g_uv for four times eight rows of W_v, added up across lanes only once."""
     begin, end, base = row_bounds(rows, u)
@@ -152,7 +151,7 @@ def _pull_four(formed, rows, u, a, b, c, d, grad_values):
         grad_values[j] += total(add(s, t))
 
 
-@njit
+@part
 def _pull(
     rows, heads, per_head, out, first, tile, begin, source, formed, messages, spare, grad_values
 ):
@@ -166,7 +165,7 @@ def _pull(
             _pull_four(formed, rows, source[i], *g, grad_values)
 
 
-@njit
+@part
 def _backward_generator(
     generator,
     heads,
@@ -203,7 +202,7 @@ def _backward_generator(
                 grad_codes[at + k] += own_code[i * size + k]
 
 
-@njit
+@part
 def _backward_group(layer, group, own, grads, chunk):
     """All gradients that four targets have a part in."""
     rows, blocks, source, ptr = layer.rows, layer.blocks, layer.source, layer.ptr

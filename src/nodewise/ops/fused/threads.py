@@ -54,7 +54,7 @@ def _say_once() -> None:
 
 def _compile(kernel: Callable[..., None], *args: object) -> None:
     """Have Numba load or compile a kernel by asking for nothing; say so if it takes long."""
-    notice = Timer(1.0, _say_once)
+    notice = Timer(2.0, _say_once)
     notice.start()
     try:
         kernel(0, 0, *args)

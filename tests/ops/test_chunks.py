@@ -1,0 +1,157 @@
+"""Work cut into chunks, on one thread and on several: the reference's numbers, the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from nodewise.models.classifier import LGAT
+from nodewise.nn.penalty import Penalty
+from nodewise.ops import dispatch
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.fused import threads
+from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.rows import SparseRows
+from tests.graphs import sparse
+
+SOURCES, TARGETS, EDGES, WIDTH = 170, 150, 900, 30
+Everything = dict[str, list[Tensor]]
+
+
+def a_graph() -> Neighbourhood:
+    """Sources that are no targets, more chunks than threads, and a target that hears many."""
+    draw = torch.Generator().manual_seed(0)
+    source = torch.randint(0, SOURCES, (EDGES,), generator=draw)
+    target = torch.randint(0, TARGETS, (EDGES,), generator=draw)
+    target[: EDGES // 5] = 3
+    return Neighbourhood.from_edges(torch.stack([source, target]), TARGETS, SOURCES)
+
+
+def everything(kernel: str, dtype: torch.dtype = torch.float64) -> Everything:
+    """Outputs and gradients of every operation, by its name."""
+    torch.manual_seed(1)
+    hood, heads, out, narrow = a_graph(), 5, 9, 4
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=torch.float64).to(dtype).requires_grad_()
+
+    dense = normal(SOURCES, WIDTH).detach() * (torch.rand(SOURCES, WIDTH) < 0.1)
+    rows = sparse(dense)
+    values, x = rows.values.clone().requires_grad_(), dense.clone().requires_grad_()
+    weight = normal(heads, out, WIDTH)
+    scale = (normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow))
+    shift = (normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow))
+    generators = (weight, *scale, *shift)
+    ends = [normal(n, heads, out) for n in (TARGETS, SOURCES, TARGETS, SOURCES)]
+    z, flat, on_edges, per_head = (
+        normal(EDGES, heads, out),
+        normal(12, WIDTH),
+        normal(EDGES),
+        normal(EDGES, heads),
+    )
+    of_sources, drop = normal(SOURCES, heads, out), DropConnect(0.3, torch.tensor(7))
+
+    def sparse_x() -> SparseRows:
+        return rows.with_values(values)
+
+    def pooled(weights: Tensor | None) -> Tensor:
+        found = dispatch.pool_rows(sparse_x(), weights, hood)
+        return found.dense() if isinstance(found, SparseRows) else found
+
+    jobs: dict[str, tuple[Callable[[], Tensor | tuple[Tensor, ...]], tuple[Tensor, ...]]] = {
+        "messages": (
+            lambda: dispatch.messages(x, weight, scale, shift, hood, drop),
+            (x, *generators),
+        ),
+        "messages, sparse": (
+            lambda: dispatch.messages(sparse_x(), weight, scale, shift, hood),
+            (values, *generators),
+        ),
+        "modulate_edges": (
+            lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), hood),
+            (z, *ends),
+        ),
+        "sum_neighbours": (
+            lambda: dispatch.sum_neighbours(of_sources, per_head, hood),
+            (of_sources, per_head),
+        ),
+        "sum_edges": (lambda: dispatch.sum_edges(z, on_edges, hood), (z, on_edges)),
+        "sum_edges, all alike": (lambda: dispatch.sum_edges(z, None, hood), (z,)),
+        "gather_sources": (lambda: dispatch.gather_sources(of_sources, hood), (of_sources,)),
+        "gather_targets": (lambda: dispatch.gather_targets(ends[0], hood), (ends[0],)),
+        "pool_rows": (lambda: pooled(on_edges), (values, on_edges)),
+        "pool_rows, all alike": (lambda: pooled(None), (values,)),
+        "project": (lambda: dispatch.project(sparse_x(), flat), (values, flat)),
+    }
+    found = {}
+    with dispatch.use_kernel(kernel):
+        for name, (job, leaves) in jobs.items():
+            given = job()
+            outputs = list(given) if isinstance(given, tuple) else [given]
+            pull = sum((one.sin() if one.dim() else 0.1 * one).sum() for one in outputs)
+            found[name] = [*outputs, *torch.autograd.grad(pull, leaves)]  # type: ignore[list-item]
+    return found
+
+
+@pytest.mark.parametrize("kernel", ["factored", "fused"])
+def test_chunks_add_up_to_the_reference(kernel: str) -> None:
+    assert threads.chunks_for(TARGETS) > 2 and threads.chunks_for(TARGETS, 1) > 2
+    truth = everything("reference")
+    for name, found in everything(kernel).items():
+        for ours, expected in zip(found, truth[name], strict=True):
+            torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10, msg=name)
+
+
+def test_single_precision_is_close_in_every_operation() -> None:
+    truth = everything("fused")
+    for name, found in everything("fused", torch.float32).items():
+        for ours, expected in zip(found, truth[name], strict=True):
+            distance = (ours.double() - expected).norm() / expected.norm().clamp(min=1e-12)
+            assert ours.dtype == torch.float32 and distance < 1e-4, name
+
+
+@pytest.fixture
+def several_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Every kernel on as many threads as torch has; a list of how many it was, call by call."""
+    used: list[int] = []
+    asked = threads.threads_for
+
+    def told(chunks: int, work: int) -> int:
+        used.append(asked(chunks, work))
+        return used[-1]
+
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(threads, "threads_for", told)
+    return used
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_same_bits_on_any_number_of_threads_and_on_repeats(
+    several_threads: list[int], dtype: torch.dtype
+) -> None:
+    before, runs = torch.get_num_threads(), []
+    for count in (1, 2, 2, 3):
+        torch.set_num_threads(count)
+        runs.append(everything("fused", dtype))
+        assert max(several_threads) == count
+        several_threads.clear()
+    torch.set_num_threads(before)
+    for run in runs[1:]:
+        for name, found in run.items():
+            assert all(map(torch.equal, found, runs[0][name])), name
+
+
+def test_penalties_have_the_same_bits_on_any_number_of_threads() -> None:
+    before = torch.get_num_threads()
+    for seed in range(6):
+        torch.manual_seed(seed)
+        model, found = LGAT(1433, 8, 7), []
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            weights = (model.global_parameters(), model.local_parameters())
+            found.append(torch.stack(Penalty()(*weights, ())[:2]))  # type: ignore[arg-type]
+        torch.set_num_threads(before)
+        assert torch.equal(*found)
