@@ -8,19 +8,12 @@ from typing import Any, ClassVar
 from docutils.nodes import Node
 from sphinx.util.docutils import SphinxDirective
 
-from nodewise.report.results_page import markdown
-from nodewise.report.section import Section
+from nodewise.report.results_page import markdown_section
 from nodewise.report.sections import read_section
 from nodewise.report.style import to_png
 
 RESULTS = Path(__file__).parents[2] / "results"
 PLOTS = "_generated"
-
-
-def recorded(section: Section) -> str:
-    """How much there is, the tables, and how to read them."""
-    tables = [markdown(table) for table in section.tables]
-    return "\n\n".join([f"Records: {section.state}.", *tables, section.plain_legend])
 
 
 class RecordedResults(SphinxDirective):
@@ -31,7 +24,7 @@ class RecordedResults(SphinxDirective):
     def run(self) -> list[Node]:
         """Tables and plot as nodes of the page."""
         section = read_section(RESULTS, self.arguments[0])
-        text = recorded(section)
+        text = markdown_section(section)
         if section.figure is not None:
             path = Path(self.env.srcdir) / PLOTS / f"{section.suite.name}.png"
             path.parent.mkdir(exist_ok=True)

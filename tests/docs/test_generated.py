@@ -51,7 +51,7 @@ def test_beside_another_model_only_differences_are_told() -> None:
 
 def test_recorded_runs_are_told_with_their_number() -> None:
     made = extension("recorded_results")
-    text = made["recorded"](read_section(made["RESULTS"], "main"))
+    text = made["markdown_section"](read_section(made["RESULTS"], "main"))
     assert re.search(r"^\| LGCN \| \d+\.\d ± \d\.\d\*? \(83\.5\)", text, re.MULTILINE)
 
 

@@ -51,7 +51,7 @@ def _show(page: Page, section: Section, out: Path) -> None:
     page.heading(suite.title, suite.name)
     page.paragraph(f"The paper: {suite.paper}")
     page.paragraph(f"Where it is done otherwise: {suite.differs}")
-    page.paragraph(f"{section.state[0].upper()}{section.state[1:]}.")
+    page.paragraph(_state(section))
     if section.figure is not None:
         page.figure(to_svg(section.figure), section.caption)
     for table in section.tables:
@@ -61,6 +61,10 @@ def _show(page: Page, section: Section, out: Path) -> None:
         page.paragraph(f"Left out: {error}")
     for note in section.notes:
         page.paragraph(f"Note: {note}.")
+
+
+def _state(section: Section) -> str:
+    return f"{section.state[0].upper()}{section.state[1:]}."
 
 
 def _row(row: Row, out: Path) -> list[str | Linked]:
@@ -102,3 +106,13 @@ def markdown(table: Table) -> str:
     ruler = ["---"] * len(table.columns)
     lines = [table.columns, ruler, *plain_rows(Table(table.columns, rows))]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def markdown_section(section: Section) -> str:
+    """A suite for a text: how much there is of it, its tables, and how to read them."""
+    tables = [markdown(table) for table in section.tables if _has_records(table)]
+    return "\n\n".join([_state(section), *tables, section.plain_legend])
+
+
+def _has_records(table: Table) -> bool:
+    return any(cell.count for _, cells in table.rows for cell in cells)
