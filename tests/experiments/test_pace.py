@@ -49,7 +49,7 @@ def test_a_suite_tells_the_time_it_needs_from_the_start(
     result = CliRunner().invoke(app, [*command, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "1 runs done, 2 left, about 10 min to go" in result.output
-    assert "1 of 2, about 5 min to go: cora GCN official seed 1" in result.output
+    assert "1 of 2, about 10 min to go: cora GCN official seed 1" in result.output
     assert "2 of 2: cora GCN official seed 2" in result.output
 
 

@@ -185,8 +185,8 @@ def _left(jobs: Sequence[Job]) -> tuple[list[Job], Pace]:
 
 
 def _time_left(pace: Pace, waiting: Sequence[Job], workers: int) -> str:
-    seconds = pace.seconds(waiting)
-    return f", about {duration(seconds / workers)} to go" if seconds else ""
+    seconds, busy = pace.seconds(waiting), min(workers, len(waiting))
+    return f", about {duration(seconds / busy)} to go" if seconds else ""
 
 
 def _told(job: Job, record: dict[str, Any]) -> str:
