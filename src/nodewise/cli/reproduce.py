@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbours, splits, lambda, cost or tsne."
+        help="main, val100, ablation, matched, neighbours, loose, splits, lambda, cost or tsne."
     ),
 ]
 Models = Annotated[

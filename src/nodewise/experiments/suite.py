@@ -23,6 +23,7 @@ NAMES = (
     "ablation",
     "matched",
     "neighbours",
+    "loose",
     "splits",
     "lambda",
     "cost",

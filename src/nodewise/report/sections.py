@@ -22,6 +22,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "ablation": ablation_section,
     "matched": pair_section,
     "neighbours": pair_section,
+    "loose": pair_section,
     "splits": pair_section,
     "lambda": penalty_section,
     "cost": cost_section,
