@@ -55,3 +55,12 @@ def test_tables_are_those_of_the_records() -> None:
     assert README.read_text("utf-8") == make["readme"](), late
     assert make["PAGE"].read_text("utf-8") == make["results_page"](), late
     assert markdown(read_section(ROOT / "results", "matched").tables[0]) in make["readme"]()
+
+
+def test_what_is_told_of_loose_generators_is_recorded() -> None:
+    row = dict(read_section(ROOT / "results", "loose").tables[0].rows)
+    _, localized, beside, official, _ = row["chameleon: LGCN - LGCN:global"]
+    mean, interval = official.text.removesuffix(" clear").split(" ", 1)
+    told = f"{localized.plain} % against {beside.plain} %"
+    text = " ".join(README.read_text("utf-8").split())
+    assert told in text and f"{mean} points {interval} over ten pairs" in text
