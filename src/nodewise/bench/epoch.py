@@ -66,6 +66,7 @@ class Fit:
     def __init__(self, model: Classifier, data: Any, x: Features, penalty: Penalty) -> None:
         self.model, self.penalty = model, penalty
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.005, foreach=True)
+        self.penalized = list(model.global_parameters()), list(model.local_parameters())
         self.parts = {}
         for name in ("train_mask", "val_mask"):
             nodes = data[name].nonzero().view(-1)
@@ -75,7 +76,7 @@ class Fit:
     def _loss(self, part: str) -> Tensor:
         x, field, y = self.parts[part]
         out, made = self.model(x, field, return_modulations=True)
-        terms = self.penalty(self.model.global_parameters(), self.model.local_parameters(), made)
+        terms = self.penalty(*self.penalized, made)
         return cross_entropy(out, y) + torch.stack(terms).sum()
 
     def epoch(self) -> None:

@@ -173,6 +173,11 @@ class FieldEngine(GradientEngine):
 
     def __init__(self, model: Classifier, graph: Graph, recipe: Recipe) -> None:
         super().__init__(model, graph, recipe)
+        # Looked for once: a walk through all modules takes as long as a small kernel.
+        self._penalized: tuple[list[Tensor], list[Tensor]] = (
+            [*model.global_parameters()],
+            [*model.local_parameters()],
+        )
         self._parts = {}
         for part, numbers in graph.split:
             nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
@@ -190,7 +195,7 @@ class FieldEngine(GradientEngine):
 
     def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
         """As the model tells them apart."""
-        return list(self.model.global_parameters()), list(self.model.local_parameters())
+        return self._penalized
 
 
 class FullGraphEngine(GradientEngine):
