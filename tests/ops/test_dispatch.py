@@ -292,6 +292,15 @@ def test_factored_in_many_chunks_is_the_same(monkeypatch: pytest.MonkeyPatch, nu
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("kernel", dispatch.KERNELS)
+def test_sums_over_no_edges_have_a_gradient(kernel: str) -> None:
+    hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), 3)
+    x = torch.randn(3, 2, requires_grad=True)
+    with dispatch.use_kernel(kernel):
+        out = dispatch.sum_neighbours(x, None, hood)
+    assert torch.equal(torch.autograd.grad(out.sum(), x)[0], torch.zeros(3, 2))
+
+
 class Largest(TorchDispatchMode):
     """Remembers the largest tensor that any operation made."""
 

@@ -143,11 +143,13 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
     left, pace = _left(jobs)
     workers = options.workers or os.cpu_count() or 1
     soon = _time_left(pace, left, workers)
-    options.tell(f"{title}: {len(jobs) - len(left)} runs done, {len(left)} left{soon}")
+    options.tell(
+        f"{title}: {len(jobs) - len(left)} runs done, {len(left)} left{_after_comma(soon)}"
+    )
     done, failed, waiting = 0, 0, left
     with make_progress(options.quiet, "time", "last", timed=False) as progress:
         bar = progress.add_task(
-            "runs", total=len(jobs), completed=len(jobs) - len(left), time=soon[2:], last=""
+            "runs", total=len(jobs), completed=len(jobs) - len(left), time=soon, last=""
         )
         for job, record in run_all(left, workers):
             waiting = [other for other in waiting if other is not job]
@@ -161,9 +163,9 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
             done += 1
             pace.learn(job, record["seconds"])
             soon, last = _time_left(pace, waiting, workers), _told(job, record)
-            progress.update(bar, advance=1, time=soon[2:], last=last)
+            progress.update(bar, advance=1, time=soon, last=last)
             if not options.quiet and not progress.console.is_terminal:
-                typer.echo(f"{done} of {len(left)}{soon}: {last}", err=True)
+                typer.echo(f"{done} of {len(left)}{_after_comma(soon)}: {last}", err=True)
     if failed:
         typer.echo(f"nodewise: {failed} failed, see above", err=True)
         raise typer.Exit(1)
@@ -186,7 +188,11 @@ def _left(jobs: Sequence[Job]) -> tuple[list[Job], Pace]:
 
 def _time_left(pace: Pace, waiting: Sequence[Job], workers: int) -> str:
     seconds, busy = pace.seconds(waiting), min(workers, len(waiting))
-    return f", about {duration(seconds / busy)} to go" if seconds else ""
+    return f"about {duration(seconds / busy)} to go" if seconds else ""
+
+
+def _after_comma(words: str) -> str:
+    return f", {words}" if words else ""
 
 
 def _told(job: Job, record: dict[str, Any]) -> str:

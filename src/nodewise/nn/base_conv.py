@@ -107,7 +107,10 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def block(
         self, edge_index: Tensor, num_nodes: tuple[int, int], edge_weight: Tensor | None = None
     ) -> Block:
-        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets)."""
+        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets).
+
+        Of a bipartite graph whose targets hear themselves (GIN), they count as sources, too.
+        """
         sources, targets = num_nodes
         return block_of(
             edge_index, edge_weight, targets, sources, self.aggregator.rule, self.weight.dtype

@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from nodewise.ops.dropconnect import DropConnect, keep_mask
 from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.reference import modulation
+from nodewise.ops.reference import modulation, weighted
 from nodewise.ops.rows import Features, SparseRows, take_rows
 
 # Numbers in the widest tensor of one chunk: 16 million float32 are 64 MB.
@@ -84,7 +84,7 @@ def messages(
     numbers = heads * width * (1 if drop is None else out)
     seen = 0
     for first, last, edges in _target_chunks(hood.ptr, numbers):
-        messages, *squares = checkpoint(
+        some, *squares = checkpoint(
             _chunk,
             x,
             weight,
@@ -98,7 +98,7 @@ def messages(
             use_reentrant=False,
             preserve_rng_state=False,
         )
-        z.append(messages)
+        z.append(some)
         if first >= seen:  # a target whose edges are cut counts once
             a.append(squares[0])
             b.append(squares[1])
@@ -110,7 +110,7 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
     """As `reference.sum_neighbours`, in chunks of edges."""
     out = x.new_zeros(hood.num_targets, *x.shape[1:])
     step = _limit(x[:1].numel())
-    for start in range(0, hood.num_edges, step):
+    for start in range(0, max(hood.num_edges, 1), step):
         edges = slice(start, start + step)
         part = checkpoint(
             _weighted_rows,
@@ -125,7 +125,4 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
 
 
 def _weighted_rows(x: Tensor, weight: Tensor | None, source: Tensor) -> Tensor:
-    rows = x[source]
-    if weight is None:
-        return rows
-    return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))
+    return weighted(x[source], weight)

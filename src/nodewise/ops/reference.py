@@ -78,13 +78,19 @@ def modulate_edges(
     return z * (a + 1) + b, a.square().sum(), b.square().sum()
 
 
+def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:
+    """Every row times its weight, (E,) or (E, H); None is one."""
+    if weight is None:
+        return rows
+    return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))
+
+
 def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
     """The weighted sum over C_v of what stands on edges, shape (targets, ...).
 
     The weight is (E,), or (E, H) for messages (E, H, ...), a number for each head.
     """
-    if weight is not None:
-        messages = messages * weight.view(*weight.shape, *[1] * (messages.dim() - weight.dim()))
+    messages = weighted(messages, weight)
     out = messages.new_zeros(hood.num_targets, *messages.shape[1:])
     return out.index_add(0, hood.target, messages)
 
