@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
 import subprocess
@@ -340,6 +341,14 @@ def test_a_broken_table_is_one_line_and_leaves_nothing(case: BrokenTable, tmp_pa
     for said in (*case.says, case.way_out):
         assert said in message
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_file_that_is_no_table_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read to its end"))
+    case = next(case for case in CASES if case.name == "ten gigabytes of nothing")
+    assert "not a text table" in refused("train", *as_flags(case.write(tmp_path)))
 
 
 def test_the_program_ends_with_code_2(

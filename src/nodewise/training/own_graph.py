@@ -147,15 +147,17 @@ def _find(path: str, sha256: str, above: Sequence[Path]) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """The fingerprint of a file.
+    """The fingerprint of a table's file.
 
     Raises:
-        TableError: It cannot be read, or is empty.
+        TableError: It cannot be read, or is no table, which is said before all of it is read.
     """
-    from nodewise.data.tables.first_bytes import first_bytes
+    from nodewise.data.tables.first_bytes import PARQUET, ZIP, check_text, first_bytes
 
     path = path.expanduser()
-    first_bytes(path)
+    head = first_bytes(path)
+    if not head.startswith((PARQUET, ZIP)):  # ZIP: what numpy saves
+        check_text(path, head)
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
