@@ -12,10 +12,12 @@ import torch
 from typer.testing import CliRunner
 
 from nodewise.bench import messages as bench
+from nodewise.bench import scale
 from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.scale import bench_scale, plot_scale
 from nodewise.bench.timing import side_by_side
 from nodewise.cli.app import app
+from nodewise.errors import InputError, RunError
 
 
 def captured_gradients(monkeypatch: pytest.MonkeyPatch, job: partial[None]) -> list[torch.Tensor]:
@@ -75,6 +77,24 @@ def test_memory_is_that_of_the_job() -> None:
     assert 80 < large - small < 120
 
 
+def _broken() -> None:
+    raise ValueError("no such graph")
+
+
+def test_a_job_that_fails_is_not_a_system_that_does_not_tell() -> None:
+    with pytest.raises(RunError, match="ended early"):
+        extra_peak_mb(_broken)
+
+
+@pytest.mark.parametrize(("name", "says"), [("x.foo", "no picture"), ("none/x.png", "folder")])
+def test_a_plot_that_cannot_be_drawn_is_told_before_anything_is_measured(
+    tmp_path: Path, name: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scale, "bench_scale", lambda *_: pytest.fail("measured"))
+    result = CliRunner().invoke(app, ["bench", "scale", "--plot", str(tmp_path / name)])
+    assert isinstance(result.exception, InputError) and says in str(result.exception)
+
+
 def test_scale_measures_and_draws(tmp_path: Path) -> None:
     figures = bench_scale((1000, 2000), repeats=1, progress=lambda line: None)
     assert [point["edges"] for point in figures["points"]] == [1000, 2000]
@@ -90,7 +110,7 @@ def test_scale_measures_and_draws(tmp_path: Path) -> None:
         ("messages", {"fused_s", "factored_s", "dense_s", "speedup_vs_dense", "extra_peak_mb"}),
         ("messages", {"heads8_speedup", "share_of_peak_forward", "share_of_peak_backward"}),
         ("epoch", {"lgcn_s", "pyg_gcn_s", "ratio_vs_pyg_gcn", "our_gcn_s", "ratio_vs_our_gcn"}),
-        ("epoch", {"official_step_s"}),
+        ("epoch", {"official_step_s", "pyg_gcn_input_dropout_share"}),
     ],
 )
 def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:

@@ -100,7 +100,7 @@ def test_force_replaces_and_nothing_else_does(here: Path) -> None:
     ("arguments", "says"),
     [
         (("toyy", "out"), "did you mean 'toy'"),
-        (("out",), "is missing; name a data set"),
+        (("out",), "OUT: is missing"),
         (("toy", *KARATE, "out"), "asked for twice"),
         (("toy", "a", "b"), "too many"),
         (("toy", "out", "--format", "parquett"), "did you mean 'parquet'"),

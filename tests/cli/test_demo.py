@@ -9,6 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from nodewise.cli import demo
+from nodewise.cli.app import app
 
 Finished = tuple[subprocess.CompletedProcess[str], Path]
 COMMAND = [sys.executable, "-m", "nodewise", "demo"]
@@ -69,3 +73,13 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     assert err.endswith("nodewise: stopped by Ctrl-C; nothing was written\n")
     assert "Traceback" not in err
     assert not page.exists()
+
+
+@pytest.mark.parametrize(("place", "says"), [(".", "is a folder"), ("file/x.html", "be written")])
+def test_a_page_that_cannot_be_written_is_told_before_anything_is_trained(
+    place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(demo, "_train", lambda *_: pytest.fail("trained"))
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / place)])
+    assert says in str(result.exception)

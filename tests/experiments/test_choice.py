@@ -85,8 +85,10 @@ def test_beside_the_chosen_one_its_counterpart_is_trained_alike(tmp_path: Path) 
 
 def test_a_counterpart_that_is_a_candidate_is_not_trained_twice(tmp_path: Path) -> None:
     pair = (CONTEST.candidates[0], CONTEST.candidates[3])
-    record = choose(question(tmp_path, contest=replace(CONTEST, candidates=pair))).record
+    contest = replace(CONTEST, candidates=pair, survivors=1)
+    record = choose(question(tmp_path, contest=contest)).record
     assert record["beside"]["name"] in ("narrow", "global")
+    assert sorted(outcomes(record).values()) == ["chosen", "trained to the end"]
     assert {path.name for path in (tmp_path / "candidates").iterdir()} == {"narrow", "global"}
 
 
@@ -188,3 +190,22 @@ def test_a_candidate_that_diverges_is_out(tmp_path: Path, monkeypatch: pytest.Mo
     diverging = {"narrow", "wide", "sum", "global"}
     with pytest.raises(DivergedError, match="every candidate"):
         choose(question(tmp_path))
+
+
+@pytest.mark.parametrize("sound", ["narrow", "wide", "sum", "global"])
+def test_where_the_best_diverge_later_on_the_next_best_get_their_turn(
+    sound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Trial.train
+
+    def train(self: Trial, epochs: int, watch: Watch) -> None:
+        if epochs > CONTEST.first_round and self.name != sound:
+            raise DivergedError("the loss is not finite")
+        honest(self, epochs, watch)
+
+    monkeypatch.setattr(choosing.Trial, "train", train)
+    seen: list[tuple[int, int]] = []
+    asked = question(tmp_path, contest=replace(CONTEST, survivors=1))
+    record = choose(asked, lambda what, done, total: seen.append((done, total))).record
+    assert record["chosen"] == sound
+    assert all(done <= total for done, total in seen)

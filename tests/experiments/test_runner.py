@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nodewise.errors import RunError
+from nodewise.experiments import runner
 from nodewise.experiments.runner import Job, _outcome, run_all
 from nodewise.training.run_folder import RunFolder
 from nodewise.training.task import dataset_source
@@ -101,3 +102,9 @@ def alive(group: int) -> bool:
     listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout
     rows = [line.split() for line in listed.splitlines()]
     return any(int(of) == group and not state.startswith("Z") for of, state in rows)
+
+
+def test_not_every_split_that_was_ever_used_stays_in_memory(tmp_path: Path) -> None:
+    for seed in range(12):
+        Job(dataset_source("toy", "random", seed), "GCN", seed, tmp_path).load()
+    assert runner._load.cache_info().currsize <= 8

@@ -79,6 +79,8 @@ def test_a_run_that_has_lost_its_model_is_made_once_more(
     lost.run()
     (lost.folder / MODEL).unlink()
     assert job_with_model(whole, tmp_path) == whole
+    never_made = replace(whole, folder=tmp_path / "runs" / "GCN")
+    assert job_with_model(never_made, tmp_path) == never_made
     again = job_with_model(lost, tmp_path)
     assert again.folder == tmp_path / "tsne" / "runs" / "toy" / "LGCN" and not again.is_done()
     again.run()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nodewise.errors import RunError
+
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -20,6 +22,9 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
     Returns:
         The high-water mark, reset after the first call, less what was resident then; None where the
         system does not tell.
+
+    Raises:
+        RunError: The process did not come to its end.
     """
     if not _RESET.exists():
         return None
@@ -30,8 +35,14 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
     theirs.close()
     try:
         return float(ours.recv())
-    except EOFError:
-        return None
+    except EOFError as error:
+        child.join()
+        raise RunError(
+            "memory",
+            "the process that measures it ended early",
+            value=child.exitcode,
+            way_out="see above for its error; if there is none, it may have been killed for memory",
+        ) from error
     finally:
         child.join()
 

@@ -109,7 +109,8 @@ def dense(problem: Problem, *, features: bool) -> None:
     torch.autograd.grad([z, *sums], leaves, [torch.ones_like(z), *(s.detach() for s in sums)])
 
 
-def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:
+def _fused_job(dataset: str, root: str | None, threads: int) -> Callable[[], None]:
+    torch.set_num_threads(threads)
     return partial(localized, Problem.of(dataset, 1, root), "fused", features=True)
 
 
@@ -215,5 +216,5 @@ def bench_messages(
         "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
         "node_layer_least_ratio": _formed(problem) / problem.rows.col.numel(),
         "generators_s": layer["generators"],
-        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
+        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root, torch.get_num_threads()),
     }

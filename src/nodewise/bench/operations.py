@@ -26,8 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import singledispatch
 
-import numpy as np
-from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from nodewise.errors import InputError
@@ -79,9 +77,8 @@ class Walk:
         if isinstance(x, SparseRows):
             lengths = (x.crow[1:] - x.crow[:-1]).long()
             along = int(lengths[hood.source].sum())
-            return cls(
-                hood.num_targets, hood.num_edges, x.col.numel(), along, _columns_in_use(x, hood)
-            )
+            columns = x.pooled_places(hood).col.numel()
+            return cls(hood.num_targets, hood.num_edges, x.col.numel(), along, columns)
         return cls.dense(hood, x.size(1))
 
     @classmethod
@@ -89,15 +86,6 @@ class Walk:
         """Through rows that are full."""
         nodes, edges = hood.num_targets, hood.num_edges
         return cls(nodes, edges, nodes * width, edges * width, nodes * width)
-
-
-def _columns_in_use(x: SparseRows, hood: Neighbourhood) -> int:
-    shape = (hood.num_targets, hood.num_sources)
-    ones = np.ones(hood.num_edges, np.int32)
-    around = csr_matrix((ones, hood.source.numpy(), hood.ptr.numpy()), shape)
-    ones = np.ones(x.col.numel(), np.int32)
-    there = csr_matrix((ones, x.col.numpy(), x.crow.numpy()), (x.num_rows, x.width))
-    return int((around @ there).nnz)
 
 
 def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ DEGREE, WIDTH, OUT, BOTTLENECK = 10, 64, 8, 8
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 
 
-def layer_job(edges: int) -> Callable[[], None]:
+def layer_job(edges: int, threads: int) -> Callable[[], None]:
     """A localized layer, forward and backward, on a random graph with so many edges."""
+    torch.set_num_threads(threads)
     nodes = edges // DEGREE
     make = torch.Generator().manual_seed(0)
     x = torch.randn(nodes, WIDTH, generator=make)
@@ -43,7 +43,7 @@ def bench_scale(
     points: list[dict[str, Any]] = []
     for count in edges:
         progress(f"{count:,} edges")
-        taken = side_by_side({"layer": layer_job(count)}, repeats)["layer"]
+        taken = side_by_side({"layer": layer_job(count, torch.get_num_threads())}, repeats)["layer"]
         points.append(
             {
                 "nodes": count // DEGREE,
@@ -51,7 +51,7 @@ def bench_scale(
                 "seconds": taken,
                 "seconds_per_edge": taken / count,
                 "seconds_per_seed": taken / (count // DEGREE),
-                "peak_mb": extra_peak_mb(partial(layer_job, count)),
+                "peak_mb": extra_peak_mb(layer_job, count, torch.get_num_threads()),
             }
         )
     costs = [point["seconds_per_edge"] for point in points]
@@ -64,12 +64,23 @@ def bench_scale(
     }
 
 
+def check_plot(path: Path) -> None:
+    """Check that a plot can go there, before anything is measured.
+
+    Raises:
+        InputError: It cannot.
+    """
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        way_out = "name a .png, .svg or .pdf file"
+        raise InputError("--plot", "is no picture's name", value=path, way_out=way_out)
+    if not path.parent.is_dir():
+        raise InputError("--plot", "its folder is not there", value=path, way_out="make the folder")
+
+
 def plot_scale(figures: dict[str, Any], path: Path) -> None:
     """Draw the cost of an edge against the number of edges."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("--plot", "needs matplotlib", way_out="pip install matplotlib") from error
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     edges = [point["edges"] for point in figures["points"]]

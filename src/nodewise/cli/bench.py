@@ -87,13 +87,15 @@ def scale(
     - `nodewise bench scale --largest 1000000`
     """
     set_threads(threads)
-    from nodewise.bench.scale import EDGES, bench_scale, plot_scale
+    from nodewise.bench.scale import EDGES, bench_scale, check_plot, plot_scale
 
+    if plot is not None:
+        check_plot(plot)
     sizes = [edges for edges in EDGES if edges <= largest]
     figures = bench_scale(sizes, repeats, _progress(quiet))
+    _report(figures, json)
     if plot is not None:
         plot_scale(figures, plot)
-    _report(figures, json)
 
 
 def _progress(quiet: bool) -> Callable[[str], None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.cli.table_options import TableOptions
+from nodewise.errors import InputError
 
 if TYPE_CHECKING:
     from nodewise.training.loaded_graph import LoadedGraph
@@ -38,16 +39,9 @@ class ChosenGraph:
         Raises:
             InputError: It is none, or two, or a table is asked for a data set's split.
         """
-        from nodewise.errors import InputError
-
         own = tables.graph(split_seed)
         if (dataset is None) == (own is None):
-            raise InputError(
-                "graph",
-                "is asked for twice, as a data set and as tables" if dataset else "is missing",
-                value=dataset,
-                way_out="name a data set, or give --nodes and --edges",
-            )
+            raise not_one_graph(dataset)
         if own is not None and split is not None:
             raise InputError(
                 "--split",
@@ -82,3 +76,13 @@ class ChosenGraph:
         if self.own is not None:
             return self.own.load(), source  # its files have been checked just now
         return load_source(source, root), source
+
+
+def not_one_graph(dataset: str | None) -> InputError:
+    """The error for a graph that is asked for twice, or, without a data set, not at all."""
+    return InputError(
+        "graph",
+        "is asked for twice, as a data set and as tables" if dataset else "is missing",
+        value=dataset,
+        way_out="name a data set, or give --nodes and --edges",
+    )

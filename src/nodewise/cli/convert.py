@@ -12,6 +12,7 @@ import typer
 from nodewise.cli.chosen_graph import ChosenGraph
 from nodewise.cli.options import Json, Quiet, Root
 from nodewise.cli.table_options import TableOptions, with_table_options
+from nodewise.cli.train import SplitName, SplitSeed
 
 if TYPE_CHECKING:
     from nodewise.data.tables.graph_table import GraphTable
@@ -27,11 +28,6 @@ Format = Annotated[
     str, typer.Option("--format", help="Tables in a folder: csv, tsv, csv.gz, tsv.gz, parquet.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
-SplitName = Annotated[
-    str | None,
-    typer.Option("--split", help="Of a data set: public, random, or a stored split's number."),
-]
-SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of the drawn splits.")]
 
 
 @with_table_options
@@ -65,7 +61,7 @@ def convert(
     """
     from nodewise.data.tables.write_graph import files_for, write_graph
 
-    dataset, out = _dataset_and_out(names)
+    dataset, out = _dataset_and_out(names, own=tables.graph(split_seed) is not None)
     files_for(out, table_format, force)  # refuses now rather than after reading
     chosen = ChosenGraph.of(dataset, tables, split, split_seed)
     graph = _read(chosen, root)
@@ -83,9 +79,14 @@ def convert(
         typer.echo(dumps(_about(graph, written.files, written.options, written.notes)))
 
 
-def _dataset_and_out(names: list[str]) -> tuple[str | None, Path]:
+def _dataset_and_out(names: list[str], *, own: bool) -> tuple[str | None, Path]:
+    """The data set, if one is named, and where to write; `own` is whether tables are given."""
     from nodewise.errors import InputError
 
+    if len(names) == 1 and not own:
+        raise InputError(
+            "OUT", "is missing", value=names[0], way_out="name a data set, then where to write it"
+        )
     if len(names) > 2:
         raise InputError(
             "arguments",

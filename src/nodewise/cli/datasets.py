@@ -101,4 +101,4 @@ def _print(table: Table, footer: str | None) -> None:
         console.width = 100  # a pipe has no width; do not fold the rows at the usual 80
     console.print(table)
     if footer is not None:
-        console.print(footer, highlight=False, soft_wrap=True)
+        console.print(footer, highlight=False, soft_wrap=True, markup=False)

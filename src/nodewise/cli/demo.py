@@ -10,7 +10,7 @@ import typer
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
-from nodewise.errors import NodewiseError
+from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def demo(
     from tempfile import TemporaryDirectory
 
     check_device(device)
+    _check_page(out)
     with TemporaryDirectory() as folder:
         try:
             _train(_jobs(Path(folder), seeds, device), workers, quiet)
@@ -64,6 +65,18 @@ def demo(
         from json import dumps
 
         typer.echo(dumps({"table": rows, "report": str(out)}))
+
+
+def _check_page(out: Path) -> None:
+    """Before anything is trained."""
+    from nodewise.training.tensor_file import writing
+
+    if out.is_dir():
+        raise InputError(
+            "--out", "is a folder", value=out, way_out="name a file, such as demo.html"
+        )
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:

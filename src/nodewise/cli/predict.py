@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nodewise.cli.chosen_graph import not_one_graph
 from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
 from nodewise.cli.table_options import Edges, Nodes, files_of
 
@@ -92,16 +93,10 @@ def _graph(
     model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
 ) -> LoadedGraph:
     """The graph that was asked for: tables, a data set, or that of training."""
-    from nodewise.errors import InputError
     from nodewise.training.task import load_source, read_tables
 
     if files and dataset is not None:
-        raise InputError(
-            "graph",
-            "is asked for twice, as a data set and as tables",
-            value=dataset,
-            way_out="name a data set, or give --nodes and --edges",
-        )
+        raise not_one_graph(dataset)
     if files:
         return read_tables(files, model.folder)
     if dataset is not None:

@@ -50,7 +50,7 @@ def reproduce(
 ) -> None:
     """Run a table or figure of the paper, or a comparison of ours; what is finished is skipped.
 
-    Every row gets three runs before any gets more. Ctrl-C saves; the same command goes on. Look at
+    Every row gets a run before any gets a second. Ctrl-C saves; the same command goes on. Look at
     the results, finished or not, with `nodewise report`. `cost` measures times and memory on the
     CPU, one model after the other on one thread (or so many --threads): let the machine do nothing
     else meanwhile. `tsne` trains GCN and LGCN where their weights are not there.
@@ -67,7 +67,11 @@ def reproduce(
     check_device(device)
     ways = {"cost": _measure, "tsne": _lay_out}
     way = ways.get(suite, _train)
-    told = way(chosen, Options(out, workers, device, root, quiet))
+    try:
+        told = way(chosen, Options(out, workers, device, root, quiet))
+    except KeyboardInterrupt:
+        typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     if json:
         from json import dumps
 
@@ -155,11 +159,11 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
             waiting = [other for other in waiting if other is not job]
             if isinstance(record, NodewiseError):
                 failed += 1
-                progress.console.print(f"{job.dataset}, {job.model}, seed {job.seed}: {record}")
+                line = f"{job.dataset}, {job.model}, seed {job.seed}: {record}"
+                progress.console.print(line, highlight=False, soft_wrap=True, markup=False)
                 continue
             if record["interrupted"]:
-                typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)
-                raise typer.Exit(INTERRUPTED)
+                raise KeyboardInterrupt
             done += 1
             pace.learn(job, record["seconds"])
             soon, last = _time_left(pace, waiting, workers), _told(job, record)

@@ -91,7 +91,7 @@ def _run(
     search: Search, name: str, trials: int, timeout: float | None, quiet: bool
 ) -> dict[str, Any]:
     from nodewise.errors import InputError
-    from nodewise.experiments.search import ended_trials, run_search
+    from nodewise.experiments.search import ended_trials, rounded, run_search
 
     try:
         with make_progress(quiet, "best") as progress:
@@ -105,11 +105,13 @@ def _run(
         )
         raise typer.Exit(INTERRUPTED) from None
     if not _best(study):
+        if ended_trials(study):
+            way_out = "look at the features, or allow more with --trials"
+            raise InputError("search", "every trial diverged", way_out=way_out)
         raise InputError("search", "no trial came to an end", way_out="give it more time")
-    found = {key: _rounded(value) for key, value in study.best_params.items()}
     return {
         "val_accuracy": study.best_value,
-        "settings": {**search.job.settings, **found},
+        "settings": {**search.job.settings, **rounded(study.best_params)},
         "trials": ended_trials(study),
         "out": str(search.job.folder),
     }
@@ -120,7 +122,3 @@ def _best(study: Study) -> str:
         return f"best {100 * study.best_value:.1f} %"
     except ValueError:  # no trial has ended well yet
         return ""
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.3g}") if isinstance(value, float) else value

@@ -20,7 +20,7 @@ from nodewise.models.zoo import counterpart
 from nodewise.training.randomness import own_randomness
 from nodewise.training.run_folder import write_json
 
-_LEFT, _ENDED = "left after the first round", "trained to the end"
+_LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "diverged"
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,17 @@ def choose(
     first = min(contest.first_round, longest)
     meter = Meter(contest.epochs(len(able), longest), show, stop)
     left = list(_round(Round("candidate", 0, first, _LEFT), able, meter, outcomes))
-    best = _ranked(left, first)[: contest.survivors]
-    ended = list(_round(Round("best", first, longest, _ENDED), best, meter, outcomes))
+    ranked, ended = _ranked(left, first), list[Trial]()
+    while ranked and not ended:  # where the best diverge later on, the next best get their turn
+        best, ranked = ranked[: contest.survivors], ranked[contest.survivors :]
+        ended = list(_round(Round("best", first, longest, _ENDED), best, meter, outcomes))
     chosen = _ranked(ended, None)[0]
     outcomes[chosen.name] = "chosen"
     beside = _beside(chosen, able)
     if beside is not None:
-        meter.train(beside, f"{beside.model} beside it", 0, longest)
+        came_far = meter.train(beside, f"{beside.model} beside it", 0, longest)
+        if beside in able:
+            outcomes[beside.name] = _ENDED if came_far else _DIVERGED
     record = record_of(Played(contest, trials, outcomes, chosen, beside, meter.total))
     write_json(question.folder / CHOICE, record)
     return Choice(chosen, record)
@@ -126,7 +130,7 @@ def _round(
     for i, trial in enumerate(trials, 1):
         what = f"{plan.what} {i} of {len(trials)}, {trial.name}"
         ended = meter.train(trial, what, plan.begin, plan.end)
-        outcomes[trial.name] = plan.outcome if ended else "diverged"
+        outcomes[trial.name] = plan.outcome if ended else _DIVERGED
         if ended:
             yield trial
 

@@ -102,7 +102,6 @@ def measure_cost(
         "versions": versions(),
     }
     path = cost_path(results, cell[0], job.model)
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, record)
     return record
 

@@ -17,7 +17,7 @@ class Meter:
     """Epochs done, of all that may be done.
 
     Args:
-        total: How many there are.
+        total: How many there are, unless more is trained than that.
         show: Called after every epoch with what is trained, the epochs done, and all there are.
         stop: Asked after every epoch whether to save and stop.
     """
@@ -28,6 +28,7 @@ class Meter:
     def train(self, trial: Trial, what: str, begin: int, end: int) -> bool:
         """Train a run from one epoch to another; whether it got there without diverging."""
         before = self._done - begin
+        self.total = max(self.total, before + end)
         self._show(what, self._done, self.total)
 
         def note(line: Epoch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def published() -> dict[str, Any]:
-    """All tables: `main`, `val100` and `cost`, by model and data set, in percent."""
+    """All tables: `main`, `val100` and `cost`, by model and data set, in its units."""
     path = files("nodewise.experiments") / "paper" / "published.toml"
     return tomllib.loads(path.read_text("utf-8"))
 

@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 
 def read_record(path: Path) -> Record | None:
-    """A record that is no run's, or None where there is none.
+    """A record as it lies there, unchecked, or None where there is none.
 
     Raises:
         RunError: It cannot be read.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from multiprocessing import connection, forkserver, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -66,7 +66,7 @@ class Job:
         return self.source.get("dataset")
 
     def load(self) -> LoadedGraph:
-        """The graph, which all jobs of a process share."""
+        """The graph, which the jobs of a process share."""
         return _load(json.dumps(self.source), self.root)
 
     def task(self) -> Task:
@@ -164,7 +164,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
         )
 
 
-@cache
+@lru_cache(maxsize=8)  # every random split is a graph of its own
 def _load(source: str, root: Path | None) -> LoadedGraph:
     from nodewise.training.task import load_source
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -75,11 +75,21 @@ def search_space(model: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
 
 def propose(trial: Trial, space: Space) -> dict[str, Any]:
     """A value for every key."""
+    return rounded(
+        {
+            key: trial.suggest_categorical(key, values)
+            if isinstance(values, list)
+            else trial.suggest_float(key, **values)
+            for key, values in space.items()
+        }
+    )
+
+
+def rounded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are trained and told: fractions have three digits."""
     return {
-        key: trial.suggest_categorical(key, values)
-        if isinstance(values, list)
-        else trial.suggest_float(key, **values)
-        for key, values in space.items()
+        key: float(f"{value:.3g}") if isinstance(value, float) else value
+        for key, value in settings.items()
     }
 
 
@@ -118,7 +128,8 @@ def _check_optuna() -> None:
 def run_search(search: Search, trials: int, timeout: float | None = None) -> Iterator[Study]:
     """Try until there are so many trials, or the time is over; yields the study after each round.
 
-    A study in the folder is continued. A trial that diverges counts as a failed one.
+    A study in the folder is continued. A trial that diverges counts as a failed one; so does one
+    that cannot be trained, which also ends the search: called again, it goes on with others.
 
     Raises:
         NodewiseError: There is no such data set or split; nothing has been written then.
@@ -149,7 +160,7 @@ def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
     begun = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
     # A killed process may have left a trial without all its settings; it stays behind, uncounted.
     whole = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
-    settings = {trial.number: trial.params for trial in whole}
+    settings = {trial.number: rounded(trial.params) for trial in whole}
     with delaying_interrupts():
         for _ in range(count - len(settings)):
             trial = study.ask()
@@ -160,11 +171,19 @@ def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
 def _round(
     study: Study, search: Search, settings: Mapping[int, Mapping[str, Any]], workers: Workers
 ) -> None:
-    """Try the settings, all at once, and tell."""
+    """Try the settings, all at once, and tell; raises what was wrong besides the settings."""
     from optuna.trial import TrialState
 
     jobs = {number: search.jobs(number, values) for number, values in settings.items()}
-    found = dict(_accuracies(workers, [job for of_trial in jobs.values() for job in of_trial]))
+    found: dict[Path, float] = {}
+    failures: list[NodewiseError] = []
+    for job, record in workers.run([job for of_trial in jobs.values() for job in of_trial]):
+        if isinstance(record, NodewiseError):
+            failures += [] if isinstance(record, DivergedError) else [record]
+        elif record["interrupted"]:
+            raise KeyboardInterrupt
+        else:
+            found[job.folder] = record["val_accuracy"]
     with delaying_interrupts():
         for number, of_trial in jobs.items():
             values = [found[job.folder] for job in of_trial if job.folder in found]
@@ -172,15 +191,5 @@ def _round(
                 study.tell(number, state=TrialState.FAIL)
             else:
                 study.tell(number, fmean(values))
-
-
-def _accuracies(workers: Workers, jobs: Sequence[Job]) -> Iterator[tuple[Path, float]]:
-    """The validation accuracies of the runs that came to an end."""
-    for job, record in workers.run(jobs):
-        if isinstance(record, DivergedError):
-            continue
-        if isinstance(record, NodewiseError):
-            raise record
-        if record["interrupted"]:
-            raise KeyboardInterrupt
-        yield job.folder, record["val_accuracy"]
+    if failures:
+        raise failures[0]

@@ -85,7 +85,6 @@ class Suite:
         models: Models of the zoo.
         datasets: Data sets.
         runs: Seeds; where something is measured instead of trained, timed calls.
-        first: Seeds that every row gets before any gets more.
         variants: Ways of running.
         pairs: What is compared.
     """
@@ -97,7 +96,6 @@ class Suite:
     models: Sequence[str]
     datasets: Sequence[str]
     runs: int
-    first: int = 3
     variants: Sequence[Variant] = (Variant("official"),)
     pairs: Sequence[Pair] = ()
 
@@ -147,14 +145,11 @@ class Suite:
                         yield dataset, model, variant
 
     def jobs(self, results: Path, root: Path | None = None, device: str = "cpu") -> list[Job]:
-        """All runs: first some seeds of every row, then the others."""
-        cells = list(self.cells())
-        rounds = [range(min(self.first, self.runs)), range(min(self.first, self.runs), self.runs)]
+        """All runs: one of every row before any row gets a second."""
         return [
             replace(job_of(results, *cell, seed), root=root, device=device)
-            for seeds in rounds
-            for seed in seeds
-            for cell in cells
+            for seed in range(self.runs)
+            for cell in self.cells()
         ]
 
 

@@ -64,7 +64,7 @@ def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
         run = read_record(
             cell_folder(results, dataset, model, record["recipe"]) / "seed-0" / RESULT
         )
-        if run is not None and run["logits_sha256"] != kept["logits_sha256"]:
+        if run is not None and run.get("logits_sha256") != kept["logits_sha256"]:
             raise RunError(
                 str(path),
                 f"shows another run of {model} than the one recorded",
@@ -100,7 +100,7 @@ def job_with_model(job: Job, results: Path) -> Job:
     Records are kept and models are not, so a finished run may have lost its model; the same run
     is then made once more, elsewhere.
     """
-    if job.is_done() and (job.folder / MODEL).exists():
+    if not job.is_done() or (job.folder / MODEL).exists():
         return job
     folder = results / "tsne" / "runs" / job.source["dataset"] / job.model.replace(":", "_")
     return replace(job, folder=folder)
@@ -161,7 +161,6 @@ def tsne_record(models: Sequence[SavedModel], data: Data) -> dict[str, Any]:
 def write_tsne(results: Path, record: dict[str, Any]) -> Path:
     """Write a record on one line, since most of it is numbers, and say where."""
     path = tsne_path(results, record["dataset"])
-    path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path), replacing(path) as stream:
         stream.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
     return path
@@ -212,7 +211,7 @@ def node_weights(saved: SavedModel, data: Data) -> tuple[Rows, Rows]:
 
 
 def plane(rows: Rows) -> list[list[float]]:
-    """t-SNE's points for some rows, two decimals each; equal rows give equal points."""
+    """t-SNE's points for some rows, two decimals each; the same every time."""
     from sklearn.manifold import TSNE
 
     # W_v may differ in their fifth decimals only; t-SNE starts from principal components, which

@@ -10,6 +10,7 @@ from nodewise._version import __version__
 from nodewise.report.page import Page
 from nodewise.report.plots import Histories, accuracies, learning_curves
 from nodewise.report.style import to_svg
+from nodewise.training.tensor_file import writing
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -27,6 +28,9 @@ def write_demo(
         table: A row for every model, with means and deviations.
         records: The records of every model's runs.
         histories: Their histories.
+
+    Raises:
+        RunError: The page cannot be written.
     """
     page = Page("nodewise demo: one word, several meanings")
     page.paragraph(
@@ -53,7 +57,8 @@ def write_demo(
         to_svg(learning_curves(histories)),
         "Validation accuracy: mean over seeds, and the range between the worst and the best.",
     )
-    page.write(path, f"nodewise {__version__}; every number is the mean of the runs shown.")
+    with writing(path):
+        page.write(path, f"nodewise {__version__}; every number is the mean of the runs shown.")
 
 
 def _row(row: Mapping[str, Any], records: Mapping[str, Records]) -> list[str]:

@@ -80,7 +80,7 @@ def _linked(cell: Shown, out: Path) -> str | Linked:
 
 
 def _label(path: Path) -> str:
-    """A run by its seed, or by its model where a cell has runs of two; other records by name."""
+    """A run by its model and seed; other records by name."""
     seed = path.parent.name
     model = path.parent.parent.parent.name
     return f"{model} {seed.removeprefix('seed-')}" if seed.startswith("seed-") else path.stem

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from nodewise.cli.app import app
+from nodewise.errors import NodewiseError, RunError
+from nodewise.experiments import runner
+from nodewise.experiments.runner import Job
+
+GOOD = {"interrupted": False, "seconds": 600.0, "test_accuracy": 0.8}
+Ended = Iterator[tuple[Job, dict[str, Any] | NodewiseError]]
+
+
+def reproduce(folder: Path, runs: int) -> Result:
+    command = ["reproduce", "main", "-d", "cora", "-m", "GCN", "--runs", str(runs)]
+    return CliRunner().invoke(app, [*command, "--workers", "2", "--out", str(folder)])
+
+
+def test_a_suite_tells_the_time_it_needs_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Job, "is_done", lambda one: one.seed == 0)
+    monkeypatch.setattr("nodewise.training.run_folder.RunFolder.result", GOOD)
+
+    def made(left: Sequence[Job], workers: int) -> Ended:
+        yield from ((one, GOOD) for one in left)
+
+    monkeypatch.setattr(runner, "run_all", made)
+    result = reproduce(tmp_path, 3)
+    assert result.exit_code == 0, result.output
+    assert "1 runs done, 2 left, about 10 min to go" in result.output
+    assert "1 of 2, about 10 min to go: cora GCN official seed 1" in result.output
+    assert "2 of 2: cora GCN official seed 2" in result.output
+
+
+def pressed_here(left: Sequence[Job], workers: int) -> Ended:
+    yield left[0], GOOD
+    raise KeyboardInterrupt
+
+
+def pressed_there(left: Sequence[Job], workers: int) -> Ended:
+    yield left[0], GOOD
+    yield left[1], {**GOOD, "interrupted": True}
+
+
+@pytest.mark.parametrize("made", [pressed_here, pressed_there])
+def test_ctrl_c_is_answered_in_one_line(
+    made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "run_all", made)
+    monkeypatch.setattr(Job, "is_done", lambda one: False)
+    result = reproduce(tmp_path, 2)
+    assert result.exit_code == 130
+    assert result.stderr.endswith("nodewise: stopped and saved; run the same command to go on\n")
+
+
+def test_a_failed_run_is_told_word_by_word_and_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "failed ([enforce fail at alloc.cpp:1] no memory, " + "see [/data/x] " * 9 + ")"
+
+    def made(left: Sequence[Job], workers: int) -> Ended:
+        yield left[0], RunError("runs/seed-0", reason, way_out="try again")
+        yield left[1], GOOD
+
+    monkeypatch.setattr(runner, "run_all", made)
+    monkeypatch.setattr(Job, "is_done", lambda one: False)
+    result = reproduce(tmp_path, 2)
+    assert result.exit_code == 1
+    assert f"cora, GCN, seed 0: runs/seed-0: {reason}" in result.output
+    assert "1 of 2" in result.output and "nodewise: 1 failed" in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = reproduce(tmp_path / "file" / "x", 1)
+    assert result.exit_code != 0 and "cannot be written" in str(result.exception)
