@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,15 +38,26 @@ COSTS = {
 }
 
 
+def measured(name: str) -> dict[str, Any]:
+    path = ROOT / "results" / "bench" / f"{name}.json"
+    return dict(json.loads(path.read_text("utf-8")))
+
+
 @pytest.mark.parametrize("row", COSTS)
 def test_costs_are_those_of_the_records(row: str) -> None:
     bench, key, form = COSTS[row]
-    records = [
-        json.loads((ROOT / "results" / "bench" / f"{bench}-{name}.json").read_text("utf-8"))
-        for name in ("cora", "chameleon", "amazon")
-    ]
+    records = [measured(f"{bench}-{name}") for name in ("cora", "chameleon", "amazon")]
     told = " | ".join(form.format(record[key]) for record in records)
     assert re.search(rf"^\| {row}[^|]*\| {told} \|$", README.read_text("utf-8"), re.MULTILINE)
+
+
+def test_costs_in_sentences_are_those_of_the_records() -> None:
+    text = " ".join(README.read_text("utf-8").split())
+    epochs = (measured(f"epoch-{name}") for name in ("cora", "chameleon", "amazon"))
+    shares = [f"{100 * epoch['pyg_gcn_input_dropout_share']:.0f}" for epoch in epochs]
+    assert f"takes {shares[0]}, {shares[1]} and {shares[2]} % of it" in text
+    edges = [1e9 * point["seconds_per_edge"] for point in measured("scale")["points"]]
+    assert f"between {min(edges):.0f} and {max(edges):.0f} nanoseconds" in text
 
 
 def test_tables_are_those_of_the_records() -> None:
