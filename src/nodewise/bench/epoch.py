@@ -67,7 +67,7 @@ def bench_epoch(
     torch.manual_seed(0)
     pyg = PygGCN(graph.data.num_features, int(graph.data.y.max()) + 1)
     adam = torch.optim.Adam(pyg.parameters(), lr=0.005, weight_decay=5e-4)
-    progress("LGCN-8, PyG's GCN-8, our GCN-8 and the official step, taking turns")
+    progress("LGCN-8, PyG's GCN-8 and our GCN-8, taking turns")
     engine = partial(_engine, graph, source)
     times = side_by_side(
         {
@@ -75,10 +75,12 @@ def bench_epoch(
             "pyg": partial(_pyg_epoch, pyg, adam, graph.data),
             "dropout": partial(dropout, graph.data.x, DROPOUT),
             "gcn": engine("GCN", "paper").step,
-            "official": partial(_step_and_validation, engine("LGCN", "official")),
         },
         repeats,
     )
+    progress("the official step and its validation, one after the other, as a run takes them")
+    step = partial(_step_and_validation, engine("LGCN", "official"))
+    official = side_by_side({"official": step}, repeats)["official"]
     return {
         "dataset": dataset,
         "threads": torch.get_num_threads(),
@@ -88,7 +90,7 @@ def bench_epoch(
         "ratio_vs_pyg_gcn": times["lgcn"] / times["pyg"],
         "our_gcn_s": times["gcn"],
         "ratio_vs_our_gcn": times["lgcn"] / times["gcn"],
-        "official_step_s": times["official"],
+        "official_step_s": official,
     }
 
 
