@@ -37,9 +37,13 @@ def entry(name: str, k: int, hollow: bool = False, line: Any = "") -> Line2D:
 
 
 def legend(figure: Figure, entries: Sequence[Line2D]) -> None:
-    """A row of entries above the panels."""
-    look: dict[str, Any] = {"ncols": len(entries), "frameon": False, "fontsize": 9}
-    figure.legend(handles=entries, loc="outside upper left", **look)
+    """Entries above the panels, as many in a row as there is room for."""
+    look: dict[str, Any] = {"loc": "outside upper left", "frameon": False, "fontsize": 9}
+    for columns in range(len(entries), 0, -1):
+        made = figure.legend(handles=entries, ncols=columns, **look)
+        if made.get_window_extent().width <= figure.bbox.width or columns == 1:
+            return
+        made.remove()
 
 
 def spread(values: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ def differences(
         of_rows: Differences by row and by way of comparing.
         printed: The paper's differences by row.
     """
-    figure, (axes,) = new_figure(7.6, 1.2 + 0.42 * len(of_rows))
+    figure, (axes,) = new_figure(7.6, 1.4 + 0.42 * len(of_rows))
     axes.axvline(0, color="#666666", linewidth=1)
     axes.set_xlim(*_limits(of_rows, printed))
     ways = list(dict.fromkeys(way for of_row in of_rows.values() for way in of_row))
