@@ -77,6 +77,16 @@ def test_memory_is_that_of_the_job() -> None:
     assert 80 < large - small < 120
 
 
+def _as_many_megabytes_as_threads():  # type: ignore[no-untyped-def]
+    return lambda: torch.ones((100 * torch.get_num_threads()) << 18)
+
+
+def test_memory_is_measured_on_as_many_threads_as_we_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    taken = extra_peak_mb(_as_many_megabytes_as_threads)
+    assert taken is None or 280 < taken < 330
+
+
 def _broken() -> None:
     raise ValueError("no such graph")
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from nodewise.errors import RunError
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -16,7 +18,8 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
     """What a job's second call adds to its process's memory at the highest, in MB.
 
     Args:
-        make: A module-level function that builds the job; called in a fresh process.
+        make: A module-level function that builds the job; called in a fresh process that computes
+            on as many threads as this one.
         *args: Its arguments.
 
     Returns:
@@ -30,24 +33,28 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
         return None
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_measure, args=(theirs, make, args))
+    child = context.Process(target=_measure, args=(theirs, torch.get_num_threads(), make, args))
     child.start()
     theirs.close()
     try:
-        return float(ours.recv())
-    except EOFError as error:
-        child.join()
+        told = ours.recv()
+    except EOFError:
+        told = None
+    child.join()
+    if told is None:
         raise RunError(
             "memory",
             "the process that measures it ended early",
             value=child.exitcode,
             way_out="see above for its error; if there is none, it may have been killed for memory",
-        ) from error
-    finally:
-        child.join()
+        )
+    return float(told)
 
 
-def _measure(pipe: Any, make: Callable[..., Callable[[], object]], args: tuple[Any, ...]) -> None:
+def _measure(
+    pipe: Any, threads: int, make: Callable[..., Callable[[], object]], args: tuple[Any, ...]
+) -> None:
+    torch.set_num_threads(threads)
     job = make(*args)
     job()
     before = _kilobytes("VmRSS")

@@ -109,8 +109,7 @@ def dense(problem: Problem, *, features: bool) -> None:
     torch.autograd.grad([z, *sums], leaves, [torch.ones_like(z), *(s.detach() for s in sums)])
 
 
-def _fused_job(dataset: str, root: str | None, threads: int) -> Callable[[], None]:
-    torch.set_num_threads(threads)
+def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:
     return partial(localized, Problem.of(dataset, 1, root), "fused", features=True)
 
 
@@ -216,5 +215,5 @@ def bench_messages(
         "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
         "node_layer_least_ratio": _formed(problem) / problem.rows.col.numel(),
         "generators_s": layer["generators"],
-        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root, torch.get_num_threads()),
+        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
     }

@@ -17,9 +17,8 @@ DEGREE, WIDTH, OUT, BOTTLENECK = 10, 64, 8, 8
 EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 
 
-def layer_job(edges: int, threads: int) -> Callable[[], None]:
+def layer_job(edges: int) -> Callable[[], None]:
     """A localized layer, forward and backward, on a random graph with so many edges."""
-    torch.set_num_threads(threads)
     nodes = edges // DEGREE
     make = torch.Generator().manual_seed(0)
     x = torch.randn(nodes, WIDTH, generator=make)
@@ -43,7 +42,7 @@ def bench_scale(
     points: list[dict[str, Any]] = []
     for count in edges:
         progress(f"{count:,} edges")
-        taken = side_by_side({"layer": layer_job(count, torch.get_num_threads())}, repeats)["layer"]
+        taken = side_by_side({"layer": layer_job(count)}, repeats)["layer"]
         points.append(
             {
                 "nodes": count // DEGREE,
@@ -51,7 +50,7 @@ def bench_scale(
                 "seconds": taken,
                 "seconds_per_edge": taken / count,
                 "seconds_per_seed": taken / (count // DEGREE),
-                "peak_mb": extra_peak_mb(layer_job, count, torch.get_num_threads()),
+                "peak_mb": extra_peak_mb(layer_job, count),
             }
         )
     costs = [point["seconds_per_edge"] for point in points]
