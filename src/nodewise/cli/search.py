@@ -107,7 +107,7 @@ def _run(
     if not _best(study):
         if ended_trials(study):
             way_out = "look at the features, or allow more with --trials"
-            raise InputError("search", "every trial diverged", way_out=way_out)
+            raise InputError("search", "every trial failed", way_out=way_out)
         raise InputError("search", "no trial came to an end", way_out="give it more time")
     return {
         "val_accuracy": study.best_value,
