@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,23 @@ GOOD = {"interrupted": False, "seconds": 600.0, "test_accuracy": 0.8}
 Ended = Iterator[tuple[Job, dict[str, Any] | NodewiseError]]
 
 
-def reproduce(folder: Path, runs: int) -> Result:
+def reproduce(folder: Path, runs: int, *more: str) -> Result:
     command = ["reproduce", "main", "-d", "cora", "-m", "GCN", "--runs", str(runs)]
-    return CliRunner().invoke(app, [*command, "--workers", "2", "--out", str(folder)])
+    return CliRunner().invoke(app, [*command, "--workers", "2", "--out", str(folder), *more])
+
+
+def record(folder: Path, seed: int) -> None:
+    """A finished run, as far as its time goes."""
+    run = folder / "runs" / "cora" / "GCN" / "official" / f"seed-{seed}"
+    run.mkdir(parents=True)
+    (run / "result.json").write_text(json.dumps({**GOOD, "dataset": "cora", "model": "GCN"}))
 
 
 def test_a_suite_tells_the_time_it_needs_from_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    record(tmp_path, 0)
     monkeypatch.setattr(Job, "is_done", lambda one: one.seed == 0)
-    monkeypatch.setattr("nodewise.training.run_folder.RunFolder.result", GOOD)
 
     def made(left: Sequence[Job], workers: int) -> Ended:
         yield from ((one, GOOD) for one in left)
@@ -36,6 +44,37 @@ def test_a_suite_tells_the_time_it_needs_from_the_start(
     assert "1 runs done, 2 left, about 10 min to go" in result.output
     assert "1 of 2, about 10 min to go: cora GCN official seed 1" in result.output
     assert "2 of 2: cora GCN official seed 2" in result.output
+
+
+def test_a_plan_tells_row_by_row_what_is_left_and_trains_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, 0)
+    monkeypatch.setattr(Job, "is_done", lambda one: one.seed == 0)
+    monkeypatch.delattr(runner, "run_all")
+    result = reproduce(tmp_path, 4, "-m", "LGCN", "--plan", "--json")
+    assert result.exit_code == 0, result.output
+    *_, gcn, lgcn, headline, told = result.output.splitlines()
+    assert gcn.split() == ["cora", "GCN", "official", "1", "3", "15", "min"]
+    assert lgcn.split() == ["cora", "LGCN", "official", "1", "3", "15", "min"]
+    assert headline.endswith("2 runs done, 6 left, about 30 min to go")
+    plan = {"suite": "main", "runs": 8, "left": 6, "seconds": 3600.0, "out": str(tmp_path)}
+    assert json.loads(told) == plan
+
+
+def test_a_plan_of_what_has_never_run_knows_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Job, "is_done", lambda one: False)
+    result = reproduce(tmp_path / "new", 2, "--plan")
+    assert result.output.splitlines()[-1].endswith("0 runs done, 2 left")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("suite", ["cost", "tsne"])
+def test_what_has_no_rows_has_no_plan(suite: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["reproduce", suite, "--plan", "--out", str(tmp_path)])
+    assert result.exit_code != 0 and f"{suite} has no rows of runs" in str(result.exception)
 
 
 def pressed_here(left: Sequence[Job], workers: int) -> Ended:

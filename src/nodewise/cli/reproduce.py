@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import duration, make_progress
+from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
 from nodewise.training.interrupts import INTERRUPTED
 
@@ -34,6 +35,9 @@ Datasets = Annotated[
 ]
 Runs = Annotated[int | None, typer.Option("--runs", min=1, help="Seeds; of cost, timed calls.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder of records.")]
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Only say what is done, what is left and how long it takes.")
+]
 
 
 def reproduce(
@@ -42,6 +46,7 @@ def reproduce(
     datasets: Datasets = None,
     runs: Runs = None,
     out: Out = Path("results"),
+    plan: Plan = False,
     workers: Workers = None,
     device: Device = "cpu",
     root: Root = None,
@@ -57,6 +62,7 @@ def reproduce(
 
     **Examples**
 
+    - `nodewise reproduce main --plan`
     - `nodewise reproduce main --datasets cora --runs 3`
     - `nodewise reproduce matched --models LGCN --models LGCN:global`
     - `nodewise reproduce cost --datasets cora`
@@ -66,7 +72,9 @@ def reproduce(
     chosen = Suite.load(suite).only(models or [], datasets or [], runs)
     check_device(device)
     ways = {"cost": _measure, "tsne": _lay_out}
-    way = ways.get(suite, _train)
+    way = ways.get(suite, _plan if plan else _train)
+    if plan and way is not _plan:
+        raise InputError("--plan", f"{suite} has no rows of runs", way_out="leave it out")
     try:
         told = way(chosen, Options(out, workers, device, root, quiet))
     except KeyboardInterrupt:
@@ -88,6 +96,11 @@ class Options:
     root: Path | None
     quiet: bool
 
+    @property
+    def cores(self) -> int:
+        """How many runs are done side by side."""
+        return self.workers or os.cpu_count() or 1
+
     def tell(self, line: str) -> None:
         """Say it, unless nobody wants to hear."""
         if not self.quiet:
@@ -101,6 +114,33 @@ def _train(suite: Suite, options: Options) -> dict[str, Any]:
         options.out.mkdir(parents=True, exist_ok=True)
     jobs = suite.jobs(options.out, options.root, options.device)
     return {"runs": len(jobs), "trained": _run(jobs, suite.title, options)}
+
+
+def _plan(suite: Suite, options: Options) -> dict[str, Any]:
+    """A line for every row of runs, and nothing trained."""
+    jobs = suite.jobs(options.out, options.root, options.device)
+    left, pace = _left(jobs, options.out)
+    seconds = pace.seconds(left)
+    columns = ("data set", "model", "variant", "done", "left", "time")
+    if not options.quiet:
+        print_table(columns, _rows(jobs, left, pace, options.cores))
+    options.tell(_headline(suite.title, jobs, left, _time_left(pace, left, options.cores)))
+    return {"runs": len(jobs), "left": len(left), "seconds": seconds}
+
+
+def _rows(
+    jobs: Sequence[Job], left: Sequence[Job], pace: Pace, workers: int
+) -> Iterator[tuple[str, ...]]:
+    rows: dict[Path, list[Job]] = {}
+    for job in jobs:
+        rows.setdefault(job.folder.parent, []).append(job)
+    waiting = {job.folder for job in left}
+    for folder, row in rows.items():
+        to_do = [job for job in row if job.folder in waiting]
+        seconds = pace.seconds(to_do)
+        time = duration(seconds / workers) if seconds else "-"
+        counts = str(len(row) - len(to_do)), str(len(to_do))
+        yield str(row[0].dataset), row[0].model, folder.name, *counts, time
 
 
 def _measure(suite: Suite, options: Options) -> dict[str, Any]:
@@ -144,12 +184,10 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
     """Train what is not done; a failed run is told and does not stop the others."""
     from nodewise.experiments.runner import run_all
 
-    left, pace = _left(jobs)
-    workers = options.workers or os.cpu_count() or 1
+    left, pace = _left(jobs, options.out)
+    workers = options.cores
     soon = _time_left(pace, left, workers)
-    options.tell(
-        f"{title}: {len(jobs) - len(left)} runs done, {len(left)} left{_after_comma(soon)}"
-    )
+    options.tell(_headline(title, jobs, left, soon))
     done, failed, waiting = 0, 0, left
     with make_progress(options.quiet, "time", "last", timed=False) as progress:
         bar = progress.add_task(
@@ -176,18 +214,15 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
     return done
 
 
-def _left(jobs: Sequence[Job]) -> tuple[list[Job], Pace]:
-    """The runs that are not done, and how long the others took."""
+def _left(jobs: Sequence[Job], out: Path) -> tuple[list[Job], Pace]:
+    """The runs that are not done, and how long those took that are."""
     from nodewise.experiments.pace import Pace
-    from nodewise.training.run_folder import RunFolder
 
-    left, pace = [], Pace()
-    for job in jobs:
-        if not job.is_done():
-            left.append(job)
-        elif record := RunFolder(job.folder).result:
-            pace.learn(job, record["seconds"])
-    return left, pace
+    return [job for job in jobs if not job.is_done()], Pace.of(out)
+
+
+def _headline(title: str, jobs: Sequence[Job], left: Sequence[Job], soon: str) -> str:
+    return f"{title}: {len(jobs) - len(left)} runs done, {len(left)} left{_after_comma(soon)}"
 
 
 def _time_left(pace: Pace, waiting: Sequence[Job], workers: int) -> str:
