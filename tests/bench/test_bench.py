@@ -118,7 +118,15 @@ def test_scale_measures_and_draws(tmp_path: Path) -> None:
     ("command", "keys"),
     [
         ("messages", {"fused_s", "factored_s", "dense_s", "speedup_vs_dense", "extra_peak_mb"}),
-        ("messages", {"heads8_speedup", "share_of_peak_forward", "share_of_peak_backward"}),
+        (
+            "messages",
+            {
+                "heads8_speedup",
+                "share_of_peak_forward",
+                "share_of_peak_backward",
+                "penalty_share_of_peak",
+            },
+        ),
         ("epoch", {"lgcn_s", "pyg_gcn_s", "ratio_vs_pyg_gcn", "our_gcn_s", "ratio_vs_our_gcn"}),
         ("epoch", {"official_step_s", "pyg_gcn_input_dropout_share"}),
     ],

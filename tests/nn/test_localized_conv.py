@@ -10,6 +10,7 @@ from torch.func import functional_call
 from torch.nn.functional import elu
 
 from nodewise.errors import InputError
+from nodewise.nn import modulation
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
@@ -94,6 +95,18 @@ def test_gradcheck_over_features_and_weights(form: str, x: Tensor) -> None:
 
     weights = [conv.get_parameter(name).detach().requires_grad_() for name in names]
     assert gradcheck(layer, [x.requires_grad_(), *weights], fast_mode=True)
+
+
+def test_sums_of_squares_are_made_when_they_are_read(
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    real = modulation.squares
+    monkeypatch.setattr(modulation, "squares", lambda *pairs: asked.append(pairs) or real(*pairs))
+    _, made = LocalizedConv(x.size(1), 3).to(x.dtype)(x, EDGES, return_modulations=True)
+    assert not asked
+    assert made[0].scale_squares > 0 and made[0].shift_squares > 0
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)

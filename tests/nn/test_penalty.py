@@ -11,7 +11,8 @@ from nodewise.nn.penalty import Penalty
 
 def made(level: str, scale: Tensor, shift: Tensor, heads: int = 1) -> Modulation:
     squares = (scale - 1).square().sum(), shift.square().sum()
-    return Modulation(level, *squares, scale.numel(), heads, lambda: scale - 1, lambda: shift)
+    made = (lambda: squares, scale.numel(), heads, lambda: scale - 1, lambda: shift)
+    return Modulation(level, *made)
 
 
 NODE = made("node", torch.tensor([[2.0, 1.0, 3.0]]), torch.tensor([[1.0, 0.0, 0.0]]))

@@ -70,6 +70,7 @@ def everything(kernel: str, dtype: torch.dtype = torch.float64) -> Everything:
             lambda: dispatch.messages(sparse_x(), weight, scale, shift, hood),
             (values, *generators),
         ),
+        "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),
         "modulate_edges": (
             lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), hood),
             (z, *ends),

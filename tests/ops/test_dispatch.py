@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from nodewise.errors import UnknownNameError
 from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.ops import dispatch
+from nodewise.ops import dispatch, registered
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
@@ -28,14 +28,15 @@ many = settings(max_examples=250, deadline=None, derandomize=True)
 
 
 def gradients(case: MessageCase, x: Tensor | SparseRows, kernel: str) -> list[Tensor]:
-    """Outputs of `messages`, then the gradients of all its inputs under a fixed projection."""
+    """Outputs of `messages` and `squares`, then gradients of all inputs under a fixed pull."""
     values = (x.values if isinstance(x, SparseRows) else x).clone().requires_grad_()
     x = x.with_values(values) if isinstance(x, SparseRows) else values
     leaves = [case.weight, *case.scale, *case.shift]
     leaves = [leaf.clone().requires_grad_() for leaf in leaves]
     with dispatch.use_kernel(kernel):
         weight, scale, shift = leaves[0], (leaves[1], leaves[2]), (leaves[3], leaves[4])
-        z, a, b = dispatch.messages(x, weight, scale, shift, case.hood, case.drop)
+        z = dispatch.messages(x, weight, scale, shift, case.hood, case.drop)
+        a, b = dispatch.squares(scale, shift)
     pull = torch.linspace(-1, 1, z.numel(), dtype=z.dtype).view_as(z)
     grads = torch.autograd.grad((z * pull).sum() + 0.3 * a + 0.7 * b, [values, *leaves])
     return [z, a, b, *grads]
@@ -135,6 +136,47 @@ def test_places_of_sums_are_found_once_for_a_graph() -> None:
     assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
 
 
+def test_places_of_rows_alone_are_their_own() -> None:
+    case = a_case(0.0)
+    rows = sparse(case.x)
+    crow, col = rows.pooled_places(case.hood.of_themselves())
+    assert crow is rows.crow and col is rows.col
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_dropped_entries_make_no_difference(rate: float) -> None:
+    case = a_case(rate)
+    rows = sparse(case.x).dropout(0.6, training=True)
+    assert rows.is_thinned and 0 < rows.values.count_nonzero() < rows.values.numel()
+    leaves = [leaf.clone().requires_grad_() for leaf in (case.weight, *case.scale, *case.shift)]
+    found = {}
+    for kernel in ("fused", "reference"):
+        with dispatch.use_kernel(kernel):
+            z = dispatch.messages(
+                rows, leaves[0], tuple(leaves[1:3]), tuple(leaves[3:]), case.hood, case.drop
+            )
+        found[kernel] = [z, *torch.autograd.grad(z.sin().sum(), leaves)]
+    for ours, truth in zip(*found.values(), strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_dropped_entries_have_a_gradient_where_it_is_asked_for() -> None:
+    case = a_case(0.0)
+    values = sparse(case.x).values.clone().requires_grad_()
+    rows = sparse(case.x).with_values(values).dropout(0.6, training=True)
+    z = dispatch.messages(rows, case.weight, case.scale, case.shift, case.hood)
+    (grad,) = torch.autograd.grad(z.sum(), values)
+    assert grad.count_nonzero() > 0 and (grad[rows.values == 0] == 0).all()
+
+
+def test_rows_without_their_zeros_are_the_same_rows() -> None:
+    x = torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [3.0, 0.0, 4.0], [0.0, 0.0, 0.0]])
+    stored = SparseRows.from_dense(torch.ones(4, 3)).with_values(x.flatten())
+    crow, col, values = registered.without_zeros(stored.crow, stored.col, stored.values)
+    assert crow.tolist() == [0, 1, 1, 3, 3]
+    assert col.tolist() == [1, 0, 2] and values.tolist() == [2, 3, 4]
+
+
 def a_case(rate: float, *, heads: int = 2) -> MessageCase:
     torch.manual_seed(1)
     edge_index = torch.tensor([[0, 1, 2, 2, 2, 4, 0], [1, 1, 0, 0, 3, 3, 3]])
@@ -159,7 +201,8 @@ def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool) -> Non
     def function(values: Tensor, weight: Tensor, *codes: Tensor) -> tuple[Tensor, ...]:
         x = rows.with_values(values) if as_sparse else values
         with dispatch.use_kernel(kernel):
-            return dispatch.messages(x, weight, codes[:2], codes[2:], case.hood, case.drop)
+            z = dispatch.messages(x, weight, codes[:2], codes[2:], case.hood, case.drop)
+            return z, *dispatch.squares(codes[:2], codes[2:])
 
     leaves = [values, case.weight, *case.scale, *case.shift]
     assert gradcheck(function, [leaf.clone().requires_grad_() for leaf in leaves])
@@ -208,11 +251,23 @@ def test_opcheck_of_messages(as_sparse: bool) -> None:
     case = a_case(0.3)
     rows = sparse(case.x * (case.x > 0))
     features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
-    leaves = [case.weight, *case.scale, *case.shift]
-    args = (*features[:2], *(leaf.clone().requires_grad_() for leaf in (features[2], *leaves)))
+    columns = rows.pooled_places(case.hood) if as_sparse else (None, None)
+    first, *leaves = (
+        leaf.clone().requires_grad_()
+        for leaf in (features[2], case.weight, *case.scale, *case.shift)
+    )
+    args = (*features[:2], first, *columns, *leaves)
     hood = (case.hood.source, case.hood.ptr)
     torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, torch.tensor(3), 0.3, 0.2))
     result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, None, 0.0, 0.2))
+    assert set(result.values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_opcheck_of_squares(gradient: bool) -> None:
+    case = a_case(0.0)
+    leaves = [leaf.clone().requires_grad_(gradient) for leaf in (*case.scale, *case.shift)]
+    result = torch.library.opcheck(torch.ops.nodewise.squares, (*leaves, 0.2, gradient))
     assert set(result.values()) == {"SUCCESS"}
 
 

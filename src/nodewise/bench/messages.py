@@ -21,8 +21,7 @@ from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, si
 from nodewise.data.datasets import load_dataset
 from nodewise.nn.block import Block, BlockRule, build_block
 from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.ops.dispatch import SLOPE, messages, project, sum_neighbours, use_kernel
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.dispatch import SLOPE, messages, project, squares, sum_neighbours, use_kernel
 from nodewise.ops.rows import SparseRows
 
 BOTTLENECK = OUT = 8
@@ -84,10 +83,18 @@ def localized(problem: Problem, kernel: str, *, features: bool, backward: bool =
     with use_kernel(kernel):
         scale, shift = _codes(problem, x)
         pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
-        z, a, b = messages(x, weights["weight"], *pairs, problem.block.hood)
+        z = messages(x, weights["weight"], *pairs, problem.block.hood)
+        a, b = squares(*pairs)
         if backward:
             leaves = problem.leaves(values if features else None)
             torch.autograd.grad([z, a, b], leaves, [torch.ones_like(z), a.detach(), b.detach()])
+
+
+def penalty(problem: Problem, scale: Tensor, shift: Tensor) -> None:
+    """The sums of squares of all scales and shifts, and their gradients, from codes made before."""
+    expands = (problem.weights["scale_expand"], problem.weights["shift_expand"])
+    a, b = squares((scale, expands[0]), (shift, expands[1]))
+    torch.autograd.grad(a + b, expands)
 
 
 def dense(problem: Problem, *, features: bool) -> None:
@@ -118,19 +125,25 @@ def _formed(problem: Problem) -> int:
     return problem.rows.pooled_places(problem.block.hood).col.numel()
 
 
+def _generated(problem: Problem) -> int:
+    """Multiply-adds that make all scales and shifts once."""
+    return 2 * len(problem.x) * problem.rows.width * BOTTLENECK
+
+
 def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[float, float]:
     """The time forward and backward need at the machine's peak, if only the work must be done.
 
-    Multiply-adds: one product of bottleneck size for every generated number (backward: three), W_v
-    where its columns occur (backward: four), eight for every value a neighbour brings. Memory: the
-    neighbours' values and columns, and the messages.
+    Multiply-adds: three products of bottleneck size for every generated number, all of them forward
+    (the number itself, and what its square pulls at code and expansion); W_v where its columns
+    occur (backward: four, and four products of bottleneck size); eight for every value a neighbour
+    brings. Memory: the neighbours' values and columns, and the messages.
     """
     hood, rows = problem.block.hood, problem.rows
     lengths = (rows.crow[1:] - rows.crow[:-1]).long()
     visits = int(lengths[hood.source].sum())
-    formed, generated = _formed(problem), 2 * len(lengths) * rows.width * BOTTLENECK
-    forward = generated + OUT * (formed + visits)
-    backward = 3 * generated + OUT * (4 * formed + visits)
+    formed, generated = _formed(problem), _generated(problem)
+    forward = 3 * generated + OUT * (formed + visits)
+    backward = 4 * BOTTLENECK * formed + OUT * (4 * formed + visits)
     moved = 8 * visits + 4 * OUT * hood.num_edges
     return max(forward / fma, moved / bandwidth), max(backward / fma, moved / bandwidth)
 
@@ -140,19 +153,17 @@ def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
     sizes = (problem.rows.width, OUT)
     conv = LocalizedConv(*sizes, "mean", edge_level=False, bottleneck=BOTTLENECK)
     base = LocalizedConv(*sizes, "mean", edge_level=False, node_level=False)
-    nodes = len(problem.x)
-    nobody = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes)
 
     def layer(conv: LocalizedConv) -> None:
         out, made = conv(problem.rows, problem.block, return_modulations=True)
-        squares = [part for one in made for part in (one.scale_squares, one.shift_squares)]
-        torch.autograd.grad(out.sum() + sum(squares), list(conv.parameters()))
+        sums = [part for one in made for part in (one.scale_squares, one.shift_squares)]
+        torch.autograd.grad(out.sum() + sum(sums), list(conv.parameters()))
 
     def generators() -> None:
         scale, shift = _codes(problem, problem.rows)
         weights = problem.weights
         pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
-        _, a, b = messages(problem.rows, weights["weight"], *pairs, nobody)
+        a, b = squares(*pairs)
         leaves = [weight for name, weight in weights.items() if name != "weight"]
         torch.autograd.grad(a + b, leaves)
 
@@ -180,12 +191,14 @@ def bench_messages(
         "eight": partial(localized, eight, "fused", features=True),
     }
     heads = side_by_side(jobs, repeats)
-    progress("gradients of weights only, one head and eight")
+    progress("gradients of weights only, one head and eight, and the penalty alone")
+    codes = (code.detach().requires_grad_() for code in _codes(problem, problem.rows))
     jobs = {
         "fused": partial(localized, problem, "fused", features=False),
         "dense": partial(dense, problem, features=False),
         "forward": partial(localized, problem, "fused", features=False, backward=False),
         "eight": partial(localized, eight, "fused", features=False),
+        "penalty": partial(penalty, problem, *codes),
     }
     part = side_by_side(jobs, repeats)
     progress("the node-level-only layer against its base layer")
@@ -207,6 +220,7 @@ def bench_messages(
         "heads8_speedup_weights_only": 8 * part["fused"] / part["eight"],
         "share_of_peak_forward": least_forward / part["forward"],
         "share_of_peak_backward": least_backward / (part["fused"] - part["forward"]),
+        "penalty_share_of_peak": 3 * _generated(problem) / fma / part["penalty"],
         "peak_gfma_per_s": fma / 1e9,
         "peak_gb_per_s": bandwidth / 1e9,
         "base_layer_s": layer["base"],

@@ -175,7 +175,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             return gather_sources(self._global_products(x), block.hood)
         code = self.weight.new_zeros(block.hood.num_targets, self.heads, 1)
         unchanged = (code, self.weight.new_zeros(self.heads, self.weight.size(-1), 1))
-        return messages(x, self.weight, unchanged, unchanged, block.hood, drop)[0]
+        return messages(x, self.weight, unchanged, unchanged, block.hood, drop)
 
     def _global_sums(self, around: Surroundings) -> tuple[Tensor, Tensor | None]:
         """sum_u w_uv W h_u (targets, H, out), no message formed, and the weights w_uv."""

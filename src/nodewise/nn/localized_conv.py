@@ -214,8 +214,8 @@ class LocalizedConv(BaseConv):
             rows, hood = x, block.hood
             if sums_first:
                 rows, hood = pool_rows(x, block.coefficient, hood), hood.of_themselves()
-            z, *squares = messages(rows, self.weight, scale, shift, hood, drop)
-            made.append(node.modulation(*codes, *squares))
+            z = messages(rows, self.weight, scale, shift, hood, drop)
+            made.append(node.modulation(scale, shift))
         if bias is None:
             return z, None, made
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
@@ -258,8 +258,8 @@ class LocalizedConv(BaseConv):
         else:
             of_target, of_source = times_rows(x_target, targets), times_rows(x, sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
-        z, *squares = modulate_edges(z, scale, shift, block.hood)
-        made = modulator.modulation(scale, shift, (squares[0], squares[1]), block.hood)
+        z, a, b = modulate_edges(z, scale, shift, block.hood)
+        made = modulator.modulation(scale, shift, (a, b), block.hood)
         if self.attention is None:
             return z, made
         alpha = self.attention.of_nodes(x, x_target, self.weight, block)

@@ -12,7 +12,7 @@ from torch.nn import Module, Parameter
 from torch.nn.functional import leaky_relu
 
 from nodewise.nn.inits import initializer
-from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, total
+from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares, total
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.reference import modulation
 
@@ -21,13 +21,12 @@ from nodewise.ops.reference import modulation
 class Modulation:
     """The scales and shifts one modulator made in one forward pass.
 
-    The penalty needs only sums of squares, which the kernels compute on the way. The numbers
-    themselves are made when somebody reads `scale` or `shift`.
+    The penalty needs only sums of squares, for which the kernels store nothing. The numbers
+    themselves are made when somebody reads `scale` or `shift`, the sums when somebody reads those.
 
     Attributes:
         level: "node", "edge" or "bias".
-        scale_squares: The sum of (a - 1)^2, differentiable.
-        shift_squares: The sum of b^2, differentiable.
+        make_squares: Computes the sums of (a - 1)^2 and of b^2, differentiable.
         count: How many numbers there are in a, and as many in b.
         heads: Over how many heads they spread.
         make_scale: Computes a - 1.
@@ -36,13 +35,26 @@ class Modulation:
     """
 
     level: str
-    scale_squares: Tensor
-    shift_squares: Tensor
+    make_squares: Callable[[], tuple[Tensor, Tensor]] = field(repr=False)
     count: int
     heads: int
     make_scale: Callable[[], Tensor] = field(repr=False)
     make_shift: Callable[[], Tensor] = field(repr=False)
     attention: Tensor | None = None
+
+    @cached_property
+    def _squares(self) -> tuple[Tensor, Tensor]:
+        return self.make_squares()
+
+    @property
+    def scale_squares(self) -> Tensor:
+        """The sum of (a - 1)^2, differentiable."""
+        return self._squares[0]
+
+    @property
+    def shift_squares(self) -> Tensor:
+        """The sum of b^2, differentiable."""
+        return self._squares[1]
 
     @cached_property
     def scale(self) -> Tensor:
@@ -145,18 +157,15 @@ class NodeModulator(Module):
         """The narrow layers of both generators, or nothing where there are none."""
         return [gen.reduce for gen in (self.to_scale, self.to_shift) if gen.reduce is not None]
 
-    def modulation(
-        self, scale_code: Tensor, shift_code: Tensor, scale_squares: Tensor, shift_squares: Tensor
-    ) -> Modulation:
-        """What was made of these codes (targets, H, bottleneck or width)."""
+    def modulation(self, scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor]) -> Modulation:
+        """What is made of codes (targets, H, bottleneck or width) and their last matrices."""
         return Modulation(
             self.level,
-            scale_squares,
-            shift_squares,
-            scale_code.size(0) * self.heads * self.width,
+            lambda: squares(scale, shift),
+            scale[0].size(0) * self.heads * self.width,
             self.heads,
-            lambda: modulation(scale_code, self.to_scale.expand, SLOPE),
-            lambda: modulation(shift_code, self.to_shift.expand, SLOPE),
+            lambda: modulation(*scale, SLOPE),
+            lambda: modulation(*shift, SLOPE),
         )
 
     def __repr__(self) -> str:
@@ -218,13 +227,13 @@ class EdgeModulator(Module):
         self,
         scale: tuple[Tensor, Tensor],
         shift: tuple[Tensor, Tensor],
-        squares: tuple[Tensor, Tensor],
+        sums: tuple[Tensor, Tensor],
         hood: Neighbourhood,
     ) -> Modulation:
-        """What was made of the halves (targets, H, out) and (sources, H, out)."""
+        """What was made of the halves (targets, H, out) and (sources, H, out), with its sums."""
         return Modulation(
             self.level,
-            *squares,
+            lambda: sums,
             hood.num_edges * scale[0].size(1) * scale[0].size(2),
             scale[0].size(1),
             lambda: _on_edges(scale, hood),
@@ -263,6 +272,6 @@ class BiasModulator(Module):
     def forward(self, bias: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Modulation]:
         """bias_v (targets, H, out), from the products of `to_scale` and `to_shift` with c_v."""
         a, b = leaky_relu(scale, SLOPE), leaky_relu(shift, SLOPE)
-        squares = total(a.square()), total(b.square())
-        made = Modulation(self.level, *squares, a.numel(), a.size(1), lambda: a, lambda: b)
+        sums = total(a.square()), total(b.square())
+        made = Modulation(self.level, lambda: sums, a.numel(), a.size(1), lambda: a, lambda: b)
         return bias * (a + 1) + b, made

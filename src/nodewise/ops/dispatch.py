@@ -62,8 +62,8 @@ def messages(
     hood: Neighbourhood,
     drop: DropConnect | None = None,
     slope: float = SLOPE,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """z_uv = W_v h_u on every edge, and the sums of (a_v - 1)^2 and b_v^2.
+) -> Tensor:
+    """z_uv = W_v h_u on every edge, shape (E, H, out), in the order of `hood`.
 
     Args:
         x: Node features of the sources, dense or `SparseRows`.
@@ -73,9 +73,6 @@ def messages(
         hood: The edges.
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero.
-
-    Returns:
-        Messages (E, H, out), in the order of `hood`, and the two sums.
     """
     kernel = kernel_for(x)
     if kernel == "reference":
@@ -83,12 +80,40 @@ def messages(
         return reference.messages(dense, weight, scale, shift, hood, drop, slope)
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, hood, drop, slope)
-    rows = (x.crow, x.col, x.values) if isinstance(x, SparseRows) else (None, None, x)
     rate, seed = (0.0, None) if drop is None else drop
-    z, a, b = registered.messages(
-        *rows, weight, *scale, *shift, hood.source, hood.ptr, seed, rate, slope
-    )
-    return z, a, b
+    inputs = (*_rows_and_columns(x, hood), weight, *scale, *shift, hood.source, hood.ptr)
+    z: Tensor = registered.messages(*inputs, seed, rate, slope)
+    return z
+
+
+def _rows_and_columns(x: Features, hood: Neighbourhood) -> tuple[Tensor | None, ...]:
+    """Rows as kernels take them, and the columns that each target's neighbours use, if not all."""
+    if not isinstance(x, SparseRows):
+        return None, None, x, None, None
+    columns = (None, None) if x.is_crowded else x.pooled_places(hood)
+    rows = (x.crow, x.col, x.values)
+    if x.is_thinned and not x.values.requires_grad:
+        rows = registered.without_zeros(*rows)
+    return *rows, *columns
+
+
+def squares(scale: Pair, shift: Pair, slope: float = SLOPE) -> tuple[Tensor, Tensor]:
+    """The sums of (a_v - 1)^2 and b_v^2 over all targets and features, which the penalty needs.
+
+    Args:
+        scale: Code and expand of a_v, as `messages` takes them.
+        shift: The same of b_v.
+        slope: LeakyReLU's slope below zero.
+    """
+    kernel = kernel_for(scale[0])
+    if kernel == "reference":
+        return reference.squares(scale, shift, slope)
+    if kernel == "factored":
+        return factored.squares(scale, shift, slope)
+    inputs = (*scale, *shift)
+    gradient = torch.is_grad_enabled() and any(part.requires_grad for part in inputs)
+    a, b, *_ = registered.squares(*inputs, slope, gradient)
+    return a, b
 
 
 def modulate_edges(

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from nodewise.ops import reference
 from nodewise.ops.dropconnect import DropConnect, keep_mask
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.reference import modulation, weighted
@@ -53,8 +54,8 @@ def _chunk(
     first: int,
     drop: DropConnect | None,
     slope: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Messages and sums of squares of some targets, numbered from `first`."""
+) -> Tensor:
+    """Messages to some targets, numbered from `first`."""
     rows = take_rows(x, source)
     x_j = rows.dense() if isinstance(rows, SparseRows) else rows
     a, b = modulation(*scale, slope), modulation(*shift, slope)
@@ -63,10 +64,8 @@ def _chunk(
         nodes = torch.arange(first, first + a.size(0), device=weight.device)
         mask = keep_mask(drop, nodes, *weight.shape).to(weight.dtype)[target] / (1 - drop.rate)
         z = torch.einsum("ehi,hoi,ehoi->eho", scaled, weight, mask)
-        z = z + torch.einsum("ehi,ehoi->eho", shifted, mask)
-    else:
-        z = torch.einsum("ehi,hoi->eho", scaled, weight) + shifted.sum(-1, keepdim=True)
-    return z, a.square().sum(), b.square().sum()
+        return z + torch.einsum("ehi,ehoi->eho", shifted, mask)
+    return torch.einsum("ehi,hoi->eho", scaled, weight) + shifted.sum(-1, keepdim=True)
 
 
 def messages(
@@ -77,14 +76,13 @@ def messages(
     hood: Neighbourhood,
     drop: DropConnect | None,
     slope: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Tensor:
     """As `reference.messages`, in chunks; `x` may be sparse."""
     heads, out, width = weight.shape
-    z, a, b = [weight.new_zeros(0, heads, out)], [weight.new_zeros(())], [weight.new_zeros(())]
+    z = [weight.new_zeros(0, heads, out)]
     numbers = heads * width * (1 if drop is None else out)
-    seen = 0
     for first, last, edges in _target_chunks(hood.ptr, numbers):
-        some, *squares = checkpoint(
+        some = checkpoint(
             _chunk,
             x,
             weight,
@@ -99,11 +97,24 @@ def messages(
             preserve_rng_state=False,
         )
         z.append(some)
-        if first >= seen:  # a target whose edges are cut counts once
-            a.append(squares[0])
-            b.append(squares[1])
-        seen = last
-    return torch.cat(z), torch.stack(a).sum(), torch.stack(b).sum()
+    return torch.cat(z)
+
+
+def squares(
+    scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float
+) -> tuple[Tensor, Tensor]:
+    """As `reference.squares`, in chunks of nodes."""
+    sums = [(scale[0].new_zeros(()), scale[0].new_zeros(()))]
+    heads, width, _ = scale[1].shape
+    step = _limit(heads * width)
+    for start in range(0, len(scale[0]), step):
+        some = [(code[start : start + step], expand) for code, expand in (scale, shift)]
+        found = checkpoint(
+            reference.squares, *some, slope, use_reentrant=False, preserve_rng_state=False
+        )
+        sums.append(found)
+    a, b = (torch.stack(parts).sum() for parts in zip(*sums, strict=True))
+    return a, b
 
 
 def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:

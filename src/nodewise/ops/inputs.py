@@ -14,6 +14,9 @@ class MessageInputs(NamedTuple):
         crow: Row offsets of sparse features; None for dense ones.
         col: Columns of sparse features; None for dense ones.
         values: Values of sparse features (nnz,), or the dense matrix (sources, in).
+        seen_ptr: Target v's neighbours have entries in the columns `seen[seen_ptr[v]]` to
+            `seen[seen_ptr[v + 1]]`, and perhaps in fewer of them; None for all columns.
+        seen: See there.
         weight: W, shape (H, out, in).
         scale_code: What the scales' generator makes of c_v, shape (targets, H, bottleneck).
         scale_expand: Its last matrix, shape (H, in, bottleneck).
@@ -29,6 +32,8 @@ class MessageInputs(NamedTuple):
     crow: Tensor | None
     col: Tensor | None
     values: Tensor
+    seen_ptr: Tensor | None
+    seen: Tensor | None
     weight: Tensor
     scale_code: Tensor
     scale_expand: Tensor

@@ -27,6 +27,7 @@ class Neighbourhood:
         ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`, shape (targets + 1,).
         edge_id: Where each edge stood in the `edge_index` it was made from, shape (E,).
         num_sources: How many source nodes there are, with or without edges.
+        is_alone: Whether every node hears itself and nobody else.
     """
 
     source: Tensor
@@ -34,6 +35,7 @@ class Neighbourhood:
     ptr: Tensor
     edge_id: Tensor
     num_sources: int
+    is_alone: bool = False
     # Holds `reverse` once it was asked for; functools.cached_property does not compile.
     _kept: list[Neighbourhood] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -66,7 +68,7 @@ class Neighbourhood:
     def of_themselves(self) -> Neighbourhood:
         """Each target with itself alone in its context."""
         ptr = torch.arange(self.num_targets + 1, device=self.ptr.device)
-        return Neighbourhood(ptr[:-1], ptr[:-1], ptr, ptr[:-1], self.num_targets)
+        return Neighbourhood(ptr[:-1], ptr[:-1], ptr, ptr[:-1], self.num_targets, is_alone=True)
 
     @property
     def degree(self) -> Tensor:

@@ -32,8 +32,8 @@ def messages(
     hood: Neighbourhood,
     drop: DropConnect | None,
     slope: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """z_uv = W_v h_u for every edge, and the sums of (a_v - 1)^2 and of b_v^2 that Eq. 11 needs.
+) -> Tensor:
+    """z_uv = W_v h_u for every edge, shape (E, H, out).
 
     Args:
         x: Node features h_u, shape (sources, in).
@@ -44,15 +44,20 @@ def messages(
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero.
     """
-    a = modulation(*scale, slope)
-    b = modulation(*shift, slope)
-    local = localized_weight(weight, a + 1, b)
+    local = localized_weight(weight, modulation(*scale, slope) + 1, modulation(*shift, slope))
     if drop is not None:
         nodes = torch.arange(hood.num_targets, device=x.device)
         mask = keep_mask(drop, nodes, *weight.shape)
         local = local * mask.to(x.dtype) / (1 - drop.rate)
-    z = torch.einsum("ehoi,ei->eho", local[hood.target], x[hood.source])
-    return z, a.square().sum(), b.square().sum()
+    return torch.einsum("ehoi,ei->eho", local[hood.target], x[hood.source])
+
+
+def squares(
+    scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float
+) -> tuple[Tensor, Tensor]:
+    """The sums of (a_v - 1)^2 and of b_v^2 that Eq. 11 needs, over all nodes and features."""
+    a, b = modulation(*scale, slope), modulation(*shift, slope)
+    return a.square().sum(), b.square().sum()
 
 
 def modulate_edges(

@@ -26,6 +26,12 @@ def _message_kernels() -> Any:
     return message_pack
 
 
+def _squares_kernels() -> Any:
+    from nodewise.ops.fused import squares_pack
+
+    return squares_pack
+
+
 def _edge_kernels() -> Any:
     from nodewise.ops.fused import edge_pack
 
@@ -42,6 +48,8 @@ def _messages(
     crow: Tensor | None,
     col: Tensor | None,
     values: Tensor,
+    seen_ptr: Tensor | None,
+    seen: Tensor | None,
     weight: Tensor,
     scale_code: Tensor,
     scale_expand: Tensor,
@@ -52,12 +60,14 @@ def _messages(
     seed: Tensor | None,
     rate: float,
     slope: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """z_uv = W_v h_u and the sums of squares; see `MessageInputs` for the arguments."""
+) -> Tensor:
+    """z_uv = W_v h_u; see `MessageInputs` for the arguments."""
     inputs = MessageInputs(
         crow,
         col,
         values,
+        seen_ptr,
+        seen,
         weight,
         scale_code,
         scale_expand,
@@ -69,20 +79,21 @@ def _messages(
         rate,
         slope,
     )
-    z, a, b = _message_kernels().forward(inputs)
-    return z, a, b
+    return _message_kernels().forward(inputs)  # type: ignore[no-any-return]
 
 
-def _fake_messages(crow: Any, col: Any, values: Tensor, weight: Tensor, *rest: Any) -> Any:
+def _fake_messages(*args: Any) -> Any:
+    weight, *rest = args[5:]
     heads, out, _ = weight.shape
-    edges = rest[4].numel()
-    return weight.new_empty(edges, heads, out), weight.new_empty(()), weight.new_empty(())
+    return weight.new_empty(rest[4].numel(), heads, out)
 
 
 def _messages_backward(
     crow: Tensor | None,
     col: Tensor | None,
     values: Tensor,
+    seen_ptr: Tensor | None,
+    seen: Tensor | None,
     weight: Tensor,
     scale_code: Tensor,
     scale_expand: Tensor,
@@ -94,8 +105,6 @@ def _messages_backward(
     rate: float,
     slope: float,
     grad_z: Tensor,
-    grad_a: Tensor,
-    grad_b: Tensor,
     for_values: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Gradients of the six differentiable inputs; that of `values` is empty unless asked for."""
@@ -103,6 +112,8 @@ def _messages_backward(
         crow,
         col,
         values,
+        seen_ptr,
+        seen,
         weight,
         scale_code,
         scale_expand,
@@ -114,17 +125,17 @@ def _messages_backward(
         rate,
         slope,
     )
-    grads = _message_kernels().backward(inputs, grad_z, grad_a, grad_b, for_values=for_values)
+    grads = _message_kernels().backward(inputs, grad_z, for_values=for_values)
     first = values.new_empty(0) if grads.values is None else grads.values
-    # Outputs of a registered op may not share memory, and codes come as halves of one tensor.
-    rest = [grad.clone(memory_format=torch.contiguous_format) for grad in grads[1:]]
-    return first, rest[0], rest[1], rest[2], rest[3], rest[4]
+    return first, *grads[1:]
 
 
 def _fake_messages_backward(
     crow: Any,
     col: Any,
     values: Tensor,
+    seen_ptr: Tensor | None,
+    seen: Tensor | None,
     weight: Tensor,
     scale_code: Tensor,
     scale_expand: Tensor,
@@ -138,17 +149,52 @@ def _fake_messages_backward(
 
 
 def _save_messages(ctx: Any, inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(*inputs[:11])
-    ctx.numbers = inputs[11:]
+    ctx.save_for_backward(*inputs[:13])
+    ctx.numbers = inputs[13:]
 
 
-def _grad_messages(ops: Any, ctx: Any, grad_z: Any, grad_a: Any, grad_b: Any) -> Any:
+def _grad_messages(ops: Any, ctx: Any, grad_z: Any) -> Any:
     for_values = ctx.needs_input_grad[2]
-    grads = ops.messages_backward(
-        *ctx.saved_tensors, *ctx.numbers, grad_z, grad_a, grad_b, for_values
-    )
+    grads = ops.messages_backward(*ctx.saved_tensors, *ctx.numbers, grad_z, for_values)
     values = grads[0] if for_values else None
-    return None, None, values, *grads[1:], None, None, None, None, None
+    return None, None, values, None, None, *grads[1:], None, None, None, None, None
+
+
+def _squares(
+    scale_code: Tensor,
+    scale_expand: Tensor,
+    shift_code: Tensor,
+    shift_expand: Tensor,
+    slope: float,
+    gradient: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sums of (a_v - 1)^2 and b_v^2; and half their gradients by codes and expands, if asked.
+
+    Those cost less while the scales are at hand than they would in a pass of their own.
+    """
+    scale, shift = (scale_code, scale_expand), (shift_code, shift_expand)
+    a, b, codes, expands = _squares_kernels().squares(scale, shift, slope, gradient=gradient)
+    return a, b, codes, expands
+
+
+def _fake_squares(code: Tensor, expand: Tensor, *rest: Any) -> Any:
+    shapes = ((2, *code.shape), (2, *expand.shape)) if rest[-1] else ((0,), (0,))
+    return code.new_empty(()), code.new_empty(()), *(code.new_empty(shape) for shape in shapes)
+
+
+def _save_squares(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.mark_non_differentiable(*output[2:])
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*output[2:])
+
+
+def _grad_squares(ops: Any, ctx: Any, grad_a: Any, grad_b: Any, *rest: Any) -> Any:
+    codes, expands = ctx.saved_tensors
+    a, b = (
+        (None, None) if grad is None else (2 * grad * codes[i], 2 * grad * expands[i])
+        for i, grad in enumerate((grad_a, grad_b))
+    )
+    return *a, *b, None, None
 
 
 def _modulate_edges(
@@ -320,6 +366,12 @@ def _grad_pool(ops: Any, ctx: Any, grad: Any) -> Any:
     return *grads, None, None, None, None, None, None, None
 
 
+def without_zeros(crow: Tensor, col: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Sparse rows without the entries that dropout left as zeros; no gradient goes back."""
+    crow, col, values = _pool_kernels().without_zeros(crow, col, values)
+    return crow, col, values
+
+
 def _eager_function(
     name: str,
     function: Callable[..., Any],
@@ -378,6 +430,7 @@ _Op("modulate_edges_backward", _modulate_edges_backward, _fake_modulate_edges_ba
 _Op("edge_dots", _edge_dots, _fake_edge_dots)
 _Op("pool_rows_backward", _pool_rows_backward, _fake_pool_rows_backward)
 messages = _Op("messages", _messages, _fake_messages, _save_messages, _grad_messages)
+squares = _Op("squares", _squares, _fake_squares, _save_squares, _grad_squares)
 modulate_edges = _Op(
     "modulate_edges", _modulate_edges, _fake_modulate_edges, _save_edges, _grad_edges
 )

@@ -58,12 +58,14 @@ class SparseRows:
         col: The column of each entry, int32, shape (nnz,).
         values: The value of each entry, shape (nnz,).
         width: How many columns there are.
+        is_thinned: Whether many of the entries may be zero, as dropout leaves them.
     """
 
     crow: Tensor
     col: Tensor
     values: Tensor
     width: int
+    is_thinned: bool = False
     _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
     _dense: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -91,6 +93,8 @@ class SparseRows:
 
     def pooled_places(self, hood: Neighbourhood) -> Places:
         """Where the sums of these rows over each C_v have entries, found once for a graph."""
+        if hood.is_alone:
+            return Places(self.crow, self.col)
         if self._kept.pooled is None or self._kept.pooled[0] is not hood:
             self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
@@ -126,7 +130,9 @@ class SparseRows:
 
     def dropout(self, rate: float, training: bool) -> SparseRows:
         """Drop entries that are there; the others are zero with or without dropout."""
-        return self.with_values(dropout(self.values, rate, training))
+        if not training or rate == 0:
+            return self
+        return replace(self, values=dropout(self.values, rate, training), is_thinned=True)
 
     def dense(self) -> Tensor:
         """The same matrix, dense; made once, unless its gradient is wanted."""
@@ -159,6 +165,7 @@ def _united(rows: SparseRows, hood: Neighbourhood) -> Places:
 
     graph = pattern(hood.ptr, hood.source, (hood.num_targets, hood.num_sources))
     united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
+    united.sort_indices()
     return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
 
 

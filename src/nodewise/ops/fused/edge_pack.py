@@ -12,15 +12,19 @@ from nodewise.ops.fused import edges, sums
 from nodewise.ops.fused.threads import chunks_for, run, workspace
 
 
-def _matrix(tensor: Tensor) -> Any:
-    return tensor.detach().reshape(len(tensor), prod(tensor.shape[1:])).contiguous().numpy()
-
-
 def _flat(tensor: Tensor | None, like: Tensor | None = None) -> Any:
     if tensor is None:
         assert like is not None
         return like.new_empty(0).numpy()
     return tensor.detach().contiguous().view(-1).numpy()
+
+
+def _halves(
+    z: Tensor, ends: list[Tensor], source: Tensor, ptr: Tensor, slope: float
+) -> tuple[Any, ...]:
+    """What both kernels on edges take first."""
+    flat, halves = _flat(z), tuple(map(_flat, ends))
+    return flat, halves, source.numpy(), ptr.numpy(), prod(z.shape[1:]), flat.dtype.type(slope)
 
 
 def modulate(
@@ -30,20 +34,8 @@ def modulate(
     out = torch.empty_like(z, memory_format=torch.contiguous_format)
     chunks = chunks_for(ptr.numel() - 1)
     squares = torch.zeros(chunks, 2, dtype=torch.float64)
-    flat = _matrix(z)
-    run(
-        edges.forward,
-        chunks,
-        8 * z.numel(),
-        chunks,
-        flat,
-        tuple(map(_matrix, ends)),
-        source.numpy(),
-        ptr.numpy(),
-        flat.dtype.type(slope),
-        _matrix(out),
-        squares.numpy(),
-    )
+    given = (*_halves(z, ends, source, ptr, slope), _flat(out), squares.numpy())
+    run(edges.forward, chunks, 8 * z.numel(), chunks, *given)
     a, b = squares.sum(0).to(z.dtype)
     return out, a.clone(), b.clone()
 
@@ -65,23 +57,10 @@ def modulate_backward(
     on_scale, on_shift = (workspace(name, z.dtype, *z.shape) for name in ("on scale", "on shift"))
     scale_target, shift_target = (torch.zeros(ends[i].shape, dtype=z.dtype) for i in (0, 2))
     chunks = chunks_for(ptr.numel() - 1)
-    flat = _matrix(z)
-    run(
-        edges.backward,
-        chunks,
-        16 * z.numel(),
-        chunks,
-        flat,
-        tuple(map(_matrix, ends)),
-        source.numpy(),
-        ptr.numpy(),
-        flat.dtype.type(slope),
-        _matrix(grad_out),
-        torch.stack([grad_a, grad_b]).numpy(),
-        *map(_matrix, (grad_z, on_scale, on_shift)),
-        _matrix(scale_target),
-        _matrix(shift_target),
-    )
+    grads = (grad_z, on_scale, on_shift, scale_target, shift_target)
+    pulls = (_flat(grad_out), torch.stack([grad_a, grad_b]).numpy())
+    given = (*_halves(z, ends, source, ptr, slope), *pulls, tuple(map(_flat, grads)))
+    run(edges.backward, chunks, 16 * z.numel(), chunks, *given)
     scale_source, shift_source = (
         weighted_sum(on_edges, back_edge, None, back_ptr) for on_edges in (on_scale, on_shift)
     )

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 
 from nodewise.ops.compiled import part
 from nodewise.ops.dropconnect import HEAD_STRIDE, INPUT_STRIDE, LANE_STRIDE, LAST_SHIFT, MIX
-from nodewise.ops.fused.generate import GROUP, generate
-from nodewise.ops.fused.simd import keep
+from nodewise.ops.fused.generate import generate
+from nodewise.ops.fused.simd import get, keep, prefetch
 
 Floats = NDArray[np.floating]
 Ints = NDArray[np.integer]
 TILE = 4
+# Twice eight vectors: what sums over lanes are taken from.
+SPARE = 128
+# Numbers of 32 bits in a line of the cache.
+LINE = 16
 WORD = 0xFFFFFFFF
 
 
@@ -35,6 +39,16 @@ class Rows(NamedTuple):
     dense: bool
 
 
+class Columns(NamedTuple):
+    """In which columns W_v is needed: v's are `seen[ptr[v]]` to `seen[ptr[v + 1]]`.
+
+    Where `ptr` has one entry only, `seen` is all columns, the same for everybody.
+    """
+
+    ptr: Ints
+    seen: Ints
+
+
 class Blocks(NamedTuple):
     """W in blocks of eight output rows, flat: (heads * per_head, width, 8), padded by zeros."""
 
@@ -45,12 +59,11 @@ class Blocks(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """Makes scales (or shifts): code (N, heads, bottleneck), expand (heads, bottleneck, padded)."""
+    """Makes scales (or shifts): code (N, heads, size), expand (heads, width, size), see there."""
 
     code: Floats
     expand: Floats
-    bottleneck: int
-    padded: int
+    size: int
 
 
 class Drop(NamedTuple):
@@ -65,6 +78,7 @@ class Layer(NamedTuple):
     """Everything a pass needs; `source` and `ptr` are the edges, sorted by target."""
 
     rows: Rows
+    columns: Columns
     blocks: Blocks
     scale: Generator
     shift: Generator
@@ -75,39 +89,40 @@ class Layer(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """One thread's buffers.
+    """One thread's buffers, for one target at a time.
 
-    `scale` and `shift` hold the rows of four targets for each head of a tile, `grad_scale` and
-    `grad_shift` their gradients, `local` one target's tile of W_v, `gathered` its gradient; `seen`
-    and `counts` are the columns in use by four targets.
+    `scale` and `shift` hold its rows for each head of a tile, `grad_scale` and `grad_shift` their
+    gradients, all of length `padded`; `local` a tile of W_v, `gathered` its gradient. All these
+    have only the columns in use, whose numbers are in `seen`, the first of them repeated until they
+    are a multiple of eight; `slot` says where in that list a column is.
     """
 
     scale: Floats
     shift: Floats
     grad_scale: Floats
     grad_shift: Floats
-    scale_code: Floats
-    shift_code: Floats
     local: Floats
     gathered: Floats
     spare: Floats
-    stamp: NDArray[np.int64]
     seen: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    slot: NDArray[np.int32]
+    padded: int
 
 
 def make_scratch(layer: Layer) -> Scratch:
     """Fresh buffers, all zero. Kernels leave `grad_*` and `gathered` zero, as they found them."""
     width, tile = layer.rows.width, min(TILE, layer.blocks.heads * layer.blocks.per_head)
-    dtype, rows = layer.rows.values.dtype, tile * GROUP * layer.scale.padded
-    codes, local = tile * GROUP * layer.scale.bottleneck, tile * 8 * width
-    sizes = (rows, rows, rows, rows, codes, codes, local, local, 8 * TILE)
-    return Scratch(
-        *(np.zeros(size, dtype) for size in sizes),
-        np.zeros(width, np.int64),
-        np.zeros((GROUP, width + 1), np.int32),
-        np.zeros(GROUP, np.int64),
-    )
+    padded = width + -width % 8
+    sizes = (*[tile * padded] * 4, tile * 8 * padded, tile * 8 * padded, SPARE)
+    buffers = (_aligned(size, layer.rows.values.dtype) for size in sizes)
+    return Scratch(*buffers, np.zeros(padded, np.int32), np.zeros(width, np.int32), padded)
+
+
+def _aligned(size: int, dtype: np.dtype[np.floating]) -> Floats:
+    """Zeros that begin with a line of the cache: eight lanes that lie in two lines take longer."""
+    room = np.zeros(size + 64 // dtype.itemsize, dtype)
+    first = -room.ctypes.data % 64 // dtype.itemsize
+    return room[first : first + size]
 
 
 @part
@@ -135,31 +150,29 @@ def row_bounds(rows, u):
 
 
 @part
-def find_columns(group, rows, source, ptr, stamp, seen, counts):
-    """The columns in which W_v is needed, for four targets: those its neighbours use.
+def ask_for_row(rows, source, edge):
+    """Have the memory bring the row that this edge comes from, which is needed next."""
+    if edge < source.size:
+        begin, end, _ = row_bounds(rows, source[edge])
+        for j in range(begin, end, LINE):
+            prefetch(rows.values, j)
+            if not rows.dense:
+                prefetch(rows.col, j)
 
-    Where the neighbours hold as many values as there are columns, all columns are taken.
-    """
-    for i in range(min(GROUP, ptr.size - 1 - group * GROUP)):
-        v = group * GROUP + i
-        visits = 0
-        for e in range(ptr[v], ptr[v + 1]):
-            begin, end, _ = row_bounds(rows, source[e])
-            visits += end - begin
-        count = 0
-        if visits >= rows.width:
-            for f in range(rows.width):
-                seen[i, f] = f
-            count = rows.width
-        else:
-            for e in range(ptr[v], ptr[v + 1]):
-                for j in range(rows.crow[source[e]], rows.crow[source[e] + 1]):
-                    # Without a branch, which would be mispredicted every other time.
-                    f = rows.col[j]
-                    seen[i, count] = f
-                    count += stamp[f] != v
-                    stamp[f] = v
-        counts[i] = count
+
+@part
+def take_columns(columns, v, seen, slot):
+    """Lay out the columns that target v uses; returns how many."""
+    everybody = columns.ptr.size == 1
+    begin = 0 if everybody else np.int64(columns.ptr[v])
+    count = columns.seen.size if everybody else columns.ptr[v + 1] - begin
+    for c in range(count):
+        f = get(columns.seen, begin + c)
+        seen[c] = f
+        slot[f] = c
+    for c in range(count, count + -count % 8):
+        seen[c] = seen[0]
+    return count
 
 
 @part
@@ -169,32 +182,24 @@ def place(heads, per_head, out, block, e):
     return (e * heads + head) * out + lane, min(8, out - lane)
 
 
-@part
-def tile_size(count, first):
-    """How many blocks from `first` on go together: four, or one where no four are left."""
-    return TILE if first + TILE <= count else 1
+def count_tiles(blocks: int) -> int:
+    """Into how many tiles so many blocks are cut: by fours, and one by one what is left."""
+    return blocks // TILE + blocks % TILE
 
 
 @part
-def generate_tile(generator, heads, per_head, targets, group, first, tile, slope, code, rows):
-    """Scales (or shifts) of four targets for every head of a tile; the sum of new squares.
+def tile_bounds(blocks, number):
+    """The first block of a tile, and how many it has."""
+    fours = blocks // TILE
+    return (TILE * number, TILE) if number < fours else (TILE * fours + number - fours, 1)
 
-    A head that spreads over tiles is generated again, but its squares count only once.
-    """
-    size = generator.bottleneck
+
+@part
+def generate_tile(generator, heads, per_head, width, v, first, tile, slope, seen, count, spare, to):
+    """Scales (or shifts) of target v for every head of a tile, `to` being rows and their length."""
+    rows, padded = to
     first_head, last_head = first // per_head, (first + tile - 1) // per_head
-    squares = 0.0
     for head in range(first_head, last_head + 1):
-        slot = (head - first_head) * GROUP
-        own_code = code[slot * size : (slot + GROUP) * size]
-        for i in range(GROUP):
-            v = group * GROUP + i
-            at = (v * heads + head) * size
-            for k in range(size):
-                own_code[i * size + k] = generator.code[at + k] if v < targets else 0
-        start, padded = head * size * generator.padded, generator.padded
-        own_rows = rows[slot * padded : (slot + GROUP) * padded]
-        new = generate(generator.expand, start, own_code, size, padded, slope, own_rows)
-        if head * per_head >= first:
-            squares += new
-    return squares
+        at, start = (v * heads + head) * generator.size, head * width * generator.size
+        made = (generator.code, at, generator.expand, start, generator.size, slope, seen, count)
+        generate(*made, spare, rows, (head - first_head) * padded)

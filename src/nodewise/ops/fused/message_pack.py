@@ -6,18 +6,19 @@ from threading import local
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused.layer import (
     Blocks,
+    Columns,
     Drop,
     Generator,
     Layer,
     Rows,
     Scratch,
+    count_tiles,
     make_scratch,
 )
 from nodewise.ops.fused.messages import forward as forward_kernel
@@ -43,6 +44,12 @@ def _rows(inputs: MessageInputs) -> Rows:
     return Rows(inputs.crow.numpy(), inputs.col.numpy(), _flat(inputs.values), width, False)
 
 
+def _columns(inputs: MessageInputs) -> Columns:
+    if inputs.seen_ptr is None or inputs.seen is None:
+        return Columns(np.zeros(1, np.int32), np.arange(inputs.weight.size(2), dtype=np.int32))
+    return Columns(inputs.seen_ptr.numpy(), inputs.seen.numpy())
+
+
 def _blocks(weight: Tensor) -> Blocks:
     heads, out, width = weight.shape
     per_head = _round_up(out, 8) // 8
@@ -57,11 +64,13 @@ def _unblock(flat: Tensor, like: Tensor) -> Tensor:
 
 
 def _generator(code: Tensor, expand: Tensor) -> Generator:
-    bottleneck, width = expand.size(2), expand.size(1)
-    more, wider = _round_up(bottleneck, 2) - bottleneck, _round_up(width, 16) - width
-    columns_last = pad(expand.detach().transpose(1, 2), (0, wider, 0, more))
-    flat_code = _flat(pad(code.detach(), (0, more)) if more else code)
-    return Generator(flat_code, _flat(columns_last), bottleneck + more, width + wider)
+    size = _round_up(expand.size(2), 8)
+    return Generator(_flat(_padded(code, size)), _flat(_padded(expand, size)), size)
+
+
+def _padded(tensor: Tensor, size: int) -> Tensor:
+    more = size - tensor.size(-1)
+    return pad(tensor.detach(), (0, more)) if more else tensor
 
 
 def _drop(inputs: MessageInputs, number: Any) -> Drop:
@@ -75,6 +84,7 @@ def _layer(inputs: MessageInputs) -> Layer:
     number = inputs.values.detach().numpy().dtype.type
     return Layer(
         _rows(inputs),
+        _columns(inputs),
         _blocks(inputs.weight),
         _generator(inputs.scale_code, inputs.scale_expand),
         _generator(inputs.shift_code, inputs.shift_expand),
@@ -86,8 +96,12 @@ def _layer(inputs: MessageInputs) -> Layer:
 
 
 def _work(inputs: MessageInputs) -> int:
-    """Multiply-adds of the generators alone: the part that is never small."""
-    return 2 * inputs.scale_code.numel() * inputs.weight.size(2)
+    """Multiply-adds of the messages, and of W_v in the columns that they need, roughly."""
+    heads, out, width = inputs.weight.shape
+    rows = inputs.values.size(0) if inputs.crow is None else inputs.crow.numel() - 1
+    visits = inputs.source.numel() * (inputs.values.numel() // max(rows, 1))
+    formed = (inputs.ptr.numel() - 1) * width if inputs.seen is None else inputs.seen.numel()
+    return heads * (visits * out + formed * (out + 2 * inputs.scale_code.size(2)))
 
 
 _kept = local()
@@ -95,8 +109,7 @@ _kept = local()
 
 def _scratch(layer: Layer, threads: int) -> list[Scratch]:
     """Buffers for each thread, kept for the next layer of the same shape."""
-    blocks, scale = layer.blocks, layer.scale
-    sizes = (layer.rows.width, scale.bottleneck, blocks.heads * blocks.per_head)
+    sizes = (layer.rows.width, layer.blocks.heads * layer.blocks.per_head)
     key = (layer.rows.values.dtype, *sizes, threads)
     kept: dict[tuple[Any, ...], list[Scratch]] = _kept.__dict__.setdefault("scratch", {})
     if key not in kept:
@@ -104,44 +117,46 @@ def _scratch(layer: Layer, threads: int) -> list[Scratch]:
     return kept[key]
 
 
-def forward(inputs: MessageInputs) -> tuple[Tensor, Tensor, Tensor]:
-    """Messages (E, H, out) and the sums of (a_v - 1)^2 and b_v^2."""
+def forward(inputs: MessageInputs) -> Tensor:
+    """Messages (E, H, out)."""
     heads, out, _ = inputs.weight.shape
     layer, work = _layer(inputs), _work(inputs)
     z = inputs.weight.new_empty(inputs.source.numel(), heads, out)
-    squares = torch.zeros(chunks_for(inputs.ptr.numel() - 1), 2, dtype=torch.float64)
-    chunks = squares.size(0)
-    own = _scratch(layer, threads_for(chunks, work))
-    run(forward_kernel, chunks, work, layer, _flat(z), squares.numpy(), own=own)
-    a, b = squares.sum(0).to(z.dtype)
-    return z, a.clone(), b.clone()
+    cuts = chunks_for(inputs.ptr.numel() - 1)
+    pieces = cuts * count_tiles(heads * layer.blocks.per_head)
+    own = _scratch(layer, threads_for(pieces, work))
+    run(forward_kernel, pieces, work, layer, cuts, _flat(z), own=own)
+    return z
 
 
-def backward(
-    inputs: MessageInputs, grad_z: Tensor, grad_a: Tensor, grad_b: Tensor, *, for_values: bool
-) -> MessageGrads:
+def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> MessageGrads:
     """Gradients of every input."""
-    layer, work, dtype = _layer(inputs), 3 * _work(inputs), inputs.weight.dtype
+    layer, work, dtype = _layer(inputs), 2 * _work(inputs), inputs.weight.dtype
+    heads, per_head = layer.blocks.heads, layer.blocks.per_head
+    groups = count_tiles(heads) if per_head == 1 else 1
     sizes = {
         "weight": layer.blocks.weight.size,
         "expands": 2 * layer.scale.expand.size,
-        "values": inputs.values.numel() if for_values else 0,
+        "values": inputs.values.numel() * groups if for_values else 0,
     }
-    chunks = chunks_for(inputs.ptr.numel() - 1, sum(sizes.values()) * dtype.itemsize)
-    weight = workspace("weight", dtype, chunks, sizes["weight"])
+    cuts = chunks_for(inputs.ptr.numel() - 1, sum(sizes.values()) * dtype.itemsize, groups)
+    weight = workspace("weight", dtype, cuts, sizes["weight"])
     codes = workspace("codes", dtype, 2, layer.scale.code.size)
-    expands = workspace("expands", dtype, 2, chunks, sizes["expands"] // 2)
-    values = workspace("values", dtype, chunks, sizes["values"])
-    given = (_flat(grad_z), torch.stack([grad_a, grad_b]).numpy())
+    expands = workspace("expands", dtype, 2, cuts, sizes["expands"] // 2)
+    values = workspace("values", dtype, cuts * groups, sizes["values"] // groups)
     filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
-    own = _scratch(layer, threads_for(chunks, work))
-    run(backward_kernel, chunks, work, layer, Grads(*given, *filled), own=own)
-    size, width = inputs.scale_code.size(2), inputs.weight.size(2)
-    code = codes.view(2, *inputs.scale_code.shape[:2], -1)[..., :size]
-    expand = expands.sum(1).view(2, layer.blocks.heads, -1, layer.scale.padded)
-    expand = expand[:, :, :size, :width].transpose(2, 3)
+    own = _scratch(layer, threads_for(cuts * groups, work))
+    given = (layer, groups, Grads(_flat(grad_z), *filled))
+    run(backward_kernel, cuts * groups, work, *given, own=own)
+    size = inputs.scale_code.size(2)
+    # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.
+    code = [part.view(*inputs.scale_code.shape[:2], -1)[..., :size].clone() for part in codes]
+    expand = [
+        part.sum(0).view(*inputs.scale_expand.shape[:2], -1)[..., :size].contiguous()
+        for part in expands
+    ]
     return MessageGrads(
         values.sum(0).view_as(inputs.values) if for_values else None,
-        _unblock(weight.sum(0), inputs.weight),
+        _unblock(weight.sum(0), inputs.weight).contiguous(),
         *(code[0], expand[0], code[1], expand[1]),
     )

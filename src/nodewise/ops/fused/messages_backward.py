@@ -13,31 +13,33 @@ import numpy as np
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
-from nodewise.ops.fused.generate import GROUP, add_grad_expand, grad_code, through_activation
+from nodewise.ops.fused.generate import generate_backward
 from nodewise.ops.fused.layer import (
+    TILE,
     WORD,
     Floats,
-    find_columns,
+    ask_for_row,
     generate_tile,
     mask,
     mix,
     place,
     row_bounds,
-    tile_size,
+    take_columns,
+    tile_bounds,
 )
 from nodewise.ops.fused.messages import form
-from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store, total
+from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store, total, totals
 
 
 class Grads(NamedTuple):
-    """What comes in (`messages`, `squares`) and what goes out.
+    """What comes in (`messages`) and what goes out.
 
-    `weight` (chunks, ...), `expands` (2, chunks, ...) and `values` (chunks, ...) are still to be
-    added over their chunks; `codes` is (2, ...); `values` is empty where nobody asked.
+    `weight` (cuts, ...), `expands` (2, cuts, ...) and `values` (pieces, ...) are still to be added
+    over cuts of the targets or pieces of work; `codes` is (2, ...); `values` is empty where nobody
+    asked.
     """
 
     messages: Floats
-    squares: Floats
     weight: Floats
     codes: Floats
     expands: Floats
@@ -59,22 +61,20 @@ def _read(messages, heads, per_head, out, first, tile, e, spare):
 
 
 @part
-def _outer_one(local, rows, u, g):
+def _outer_one(local, rows, slot, u, g):
     """T_v += h_u^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
-    values, col = rows.values, rows.col
     for j in range(begin, end):
-        at = 8 * get(col, j - base)
-        store(local, at, fma(full(get(values, j)), g, load(local, at)))
+        at = 8 * get(slot, get(rows.col, j - base))
+        store(local, at, fma(full(get(rows.values, j)), g, load(local, at)))
 
 
 @part
-def _outer_four(local, rows, u, a, b, c, d):
+def _outer_four(local, rows, slot, u, a, b, c, d):
     """T_v += h_u^T g_uv for four times eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
-    values, col = rows.values, rows.col
     for j in range(begin, end):
-        x, at = full(get(values, j)), 32 * get(col, j - base)
+        x, at = full(get(rows.values, j)), 32 * get(slot, get(rows.col, j - base))
         store(local, at, fma(x, a, load(local, at)))
         store(local, at + 8, fma(x, b, load(local, at + 8)))
         store(local, at + 16, fma(x, c, load(local, at + 16)))
@@ -82,15 +82,16 @@ def _outer_four(local, rows, u, a, b, c, d):
 
 
 @part
-def _gather(rows, heads, per_head, out, first, tile, begin, source, local, messages, spare):
-    """T_v from all sources of one target, the edges from `begin` on, for a tile of blocks."""
-    for i in range(source.size):
-        _read(messages, heads, per_head, out, first, tile, begin + i, spare)
+def _gather(rows, slot, heads, per_head, out, first, tile, edges, source, local, messages, spare):
+    """T_v from all sources of one target, along some `edges`, for a tile of blocks."""
+    for edge in range(*edges):
+        ask_for_row(rows, source, edge + 1)
+        _read(messages, heads, per_head, out, first, tile, edge, spare)
         if tile == 1:
-            _outer_one(local, rows, source[i], load(spare, 0))
+            _outer_one(local, rows, slot, source[edge], load(spare, 0))
         else:
             g = (load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24))
-            _outer_four(local, rows, source[i], *g)
+            _outer_four(local, rows, slot, source[edge], *g)
 
 
 @part
@@ -107,45 +108,53 @@ def _spend(
     seen,
     count,
     local,
+    spare,
     grad_scale,
     grad_shift,
     grad_weight,
 ):
-    """From T_v to the gradients of W, a_v and b_v; clears T_v."""
-    i, node_key = v % GROUP, mix((v * NODE_STRIDE + drop.seed) & WORD)
+    """From T_v to the gradients of W, a_v and b_v; clears T_v.
+
+    Beyond the columns in use, up to a multiple of eight, T_v is zero and changes nothing.
+    """
+    node_key = mix((v * NODE_STRIDE + drop.seed) & WORD)
     zero = full(local.dtype.type(0))
     for t in range(tile):
         block = first + t
         head, lane = block // per_head, 8 * (block % per_head)
-        row = ((head - first // per_head) * GROUP + i) * padded
-        for c in range(count):
-            f = np.int64(seen[c])
-            at = 8 * (f * tile + t)
-            g = load(local, at)
-            store(local, at, zero)
-            if drop.threshold > 0:
-                g = mul(mul(g, full(drop.grow)), mask(drop, node_key, head, f, lane, g))
-            at = 8 * (block * width + f)
-            grad_scale[row + f] += total(mul(g, load(weight, at)))
-            grad_shift[row + f] += total(g)
-            scaled = fma(g, full(get(scale, row + f)), g)
-            store(grad_weight, at, add(load(grad_weight, at), scaled))
+        row = (head - first // per_head) * padded
+        for c in range(0, count, 8):
+            for i in range(8):
+                f = np.int64(get(seen, c + i))
+                at = 8 * ((c + i) * tile + t)
+                g = load(local, at)
+                store(local, at, zero)
+                if drop.threshold > 0:
+                    g = mul(mul(g, full(drop.grow)), mask(drop, node_key, head, f, lane, g))
+                at = 8 * (block * width + f)
+                store(spare, 8 * i, mul(g, load(weight, at)))
+                store(spare, 64 + 8 * i, g)
+                scaled = fma(g, full(get(scale, row + c + i)), g)
+                store(grad_weight, at, add(load(grad_weight, at), scaled))
+            store(grad_scale, row + c, add(load(grad_scale, row + c), totals(spare, 0)))
+            store(grad_shift, row + c, add(load(grad_shift, row + c), totals(spare, 64)))
 
 
 @part
-def _pull_one(formed, rows, u, g, grad_values):
+def _pull_one(formed, rows, slot, u, g, grad_values):
     """d/d h_u += W_v^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
     for j in range(begin, end):
-        grad_values[j] += total(mul(g, load(formed, 8 * get(rows.col, j - base))))
+        at = 8 * get(slot, get(rows.col, j - base))
+        grad_values[j] += total(mul(g, load(formed, at)))
 
 
 @part
-def _pull_four(formed, rows, u, a, b, c, d, grad_values):
+def _pull_four(formed, rows, slot, u, a, b, c, d, grad_values):
     """d/d h_u += W_v^T g_uv for four times eight rows of W_v, added up across lanes only once."""
     begin, end, base = row_bounds(rows, u)
     for j in range(begin, end):
-        at = 32 * get(rows.col, j - base)
+        at = 32 * get(slot, get(rows.col, j - base))
         s = fma(a, load(formed, at), mul(b, load(formed, at + 8)))
         t = fma(c, load(formed, at + 16), mul(d, load(formed, at + 24)))
         grad_values[j] += total(add(s, t))
@@ -153,92 +162,81 @@ def _pull_four(formed, rows, u, a, b, c, d, grad_values):
 
 @part
 def _pull(
-    rows, heads, per_head, out, first, tile, begin, source, formed, messages, spare, grad_values
-):
-    """d/d h_u += W_v^T g_uv for a tile of blocks and all sources of one target."""
-    for i in range(source.size):
-        _read(messages, heads, per_head, out, first, tile, begin + i, spare)
-        if tile == 1:
-            _pull_one(formed, rows, source[i], load(spare, 0), grad_values)
-        else:
-            g = (load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24))
-            _pull_four(formed, rows, source[i], *g, grad_values)
-
-
-@part
-def _backward_generator(
-    generator,
+    rows,
+    slot,
     heads,
     per_head,
-    targets,
-    group,
+    out,
     first,
     tile,
-    slope,
-    code,
-    rows,
-    grad_rows,
-    grad_squares,
-    grad_codes,
-    grad_expand,
+    edges,
+    source,
+    formed,
+    messages,
+    spare,
+    grad_values,
 ):
-    """Gradients of codes and expand from those of a tile's rows; clears the latter."""
-    size, padded = generator.bottleneck, generator.padded
-    first_head, last_head = first // per_head, (first + tile - 1) // per_head
-    for head in range(first_head, last_head + 1):
-        slot, start = (head - first_head) * GROUP, head * size * padded
-        own_code = code[slot * size : (slot + GROUP) * size]
-        own_rows = rows[slot * padded : (slot + GROUP) * padded]
-        own_grad = grad_rows[slot * padded : (slot + GROUP) * padded]
-        # A head that spreads over tiles has its squares in the first of them.
-        pull = grad_squares if head * per_head >= first else rows.dtype.type(0)
-        through_activation(own_rows, own_grad, pull, slope, GROUP * padded)
-        add_grad_expand(own_code, own_grad, size, padded, grad_expand, start)
-        grad_code(generator.expand, start, own_grad, size, padded, own_code)
-        own_grad[:] = 0
-        for i in range(min(GROUP, targets - group * GROUP)):
-            at = ((group * GROUP + i) * heads + head) * size
-            for k in range(size):
-                grad_codes[at + k] += own_code[i * size + k]
+    """d/d h_u += W_v^T g_uv for a tile of blocks and all sources of one target."""
+    for edge in range(*edges):
+        ask_for_row(rows, source, edge + 1)
+        _read(messages, heads, per_head, out, first, tile, edge, spare)
+        if tile == 1:
+            _pull_one(formed, rows, slot, source[edge], load(spare, 0), grad_values)
+        else:
+            g = (load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24))
+            _pull_four(formed, rows, slot, source[edge], *g, grad_values)
 
 
 @part
-def _backward_group(layer, group, own, grads, chunk):
-    """All gradients that four targets have a part in."""
-    rows, blocks, source, ptr = layer.rows, layer.blocks, layer.source, layer.ptr
-    heads, per_head, targets = blocks.heads, blocks.per_head, ptr.size - 1
-    find_columns(group, rows, source, ptr, own.stamp, own.seen, own.counts)
-    first = 0
-    while first < heads * per_head:
-        tile = tile_size(heads * per_head, first)
-        at = (heads, per_head, targets, group, first, tile, layer.slope)
-        generate_tile(layer.scale, *at, own.scale_code, own.scale)
-        generate_tile(layer.shift, *at, own.shift_code, own.shift)
-        for v in range(group * GROUP, min((group + 1) * GROUP, targets)):
-            columns = (own.seen[v % GROUP], own.counts[v % GROUP])
-            sizes = (per_head, rows.width, layer.scale.padded)
-            which = (blocks.weight, *sizes, layer.drop, first, tile, v)
-            sources = source[ptr[v] : ptr[v + 1]]
-            where = (rows, heads, per_head, blocks.out, first, tile, ptr[v], sources)
-            if grads.values.size > 0:
-                form(*which, own.scale, own.shift, *columns, own.local)
-                values = grads.values[chunk]
-                _pull(*where, own.local, grads.messages, own.spare, values)
-            _gather(*where, own.gathered, grads.messages, own.spare)
-            to = (own.grad_scale, own.grad_shift, grads.weight[chunk])
-            _spend(*which, own.scale, *columns, own.gathered, *to)
-        scale = (own.scale_code, own.scale, own.grad_scale, grads.squares[0], grads.codes[0])
-        shift = (own.shift_code, own.shift, own.grad_shift, grads.squares[1], grads.codes[1])
-        _backward_generator(layer.scale, *at, *scale, grads.expands[0, chunk])
-        _backward_generator(layer.shift, *at, *shift, grads.expands[1, chunk])
-        first += tile
+def _backward_tile(
+    generator, heads, per_head, width, v, first, tile, slope, seen, count, made, grads
+):
+    """Gradients of codes and expand from those of a tile's rows; clears the latter."""
+    (rows, padded), (grad_rows, grad_code, grad_expand) = made, grads
+    first_head, last_head = first // per_head, (first + tile - 1) // per_head
+    for head in range(first_head, last_head + 1):
+        at, start = (v * heads + head) * generator.size, head * width * generator.size
+        given = (generator.code, at, generator.expand, start, generator.size, slope, seen, count)
+        row = (head - first_head) * padded
+        generate_backward(*given, rows, row, grad_rows, grad_code, grad_expand)
+
+
+@part
+def _backward_target(layer, v, first, tile, own, grads, cut, piece):
+    """All gradients that one target has a part in, for a tile of blocks."""
+    rows, blocks, seen = layer.rows, layer.blocks, own.seen
+    heads, per_head, width = blocks.heads, blocks.per_head, rows.width
+    count = take_columns(layer.columns, v, seen, own.slot)
+    at = (heads, per_head, width, v, first, tile, layer.slope, seen, count)
+    generate_tile(layer.scale, *at, own.spare, (own.scale, own.padded))
+    generate_tile(layer.shift, *at, own.spare, (own.shift, own.padded))
+    which = (blocks.weight, per_head, width, own.padded, layer.drop, first, tile, v)
+    edges = (layer.ptr[v], layer.ptr[v + 1])
+    where = (own.slot, heads, per_head, blocks.out, first, tile, edges, layer.source)
+    if grads.values.size > 0:
+        form(*which, own.scale, own.shift, seen, count, own.local)
+        _pull(rows, *where, own.local, grads.messages, own.spare, grads.values[piece])
+    _gather(rows, *where, own.gathered, grads.messages, own.spare)
+    to = (own.grad_scale, own.grad_shift, grads.weight[cut])
+    _spend(*which, own.scale, seen, count, own.gathered, own.spare, *to)
+    scale = (own.grad_scale, grads.codes[0], grads.expands[0, cut])
+    shift = (own.grad_shift, grads.codes[1], grads.expands[1, cut])
+    _backward_tile(layer.scale, *at, (own.scale, own.padded), scale)
+    _backward_tile(layer.shift, *at, (own.shift, own.padded), shift)
 
 
 @kernel
-def backward(first, last, own, layer, grads):
-    """Fill `grads` for a range of chunks of the targets."""
-    chunks, groups = grads.weight.shape[0], (layer.ptr.size - 1 + GROUP - 1) // GROUP
-    own.stamp[:] = -1
-    for chunk in range(first, last):
-        for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
-            _backward_group(layer, group, own, grads, chunk)
+def backward(first, last, own, layer, groups, grads):
+    """Fill `grads`; a piece of work is a group of tiles for some of the targets.
+
+    Tiles of one head belong together, since they add to the same gradients.
+    """
+    cuts, targets = grads.weight.shape[0], layer.ptr.size - 1
+    blocks = layer.blocks.heads * layer.blocks.per_head
+    tiles = blocks // TILE + blocks % TILE
+    for piece in range(first, last):
+        group, cut = piece // cuts, piece % cuts
+        for number in range(group * tiles // groups, (group + 1) * tiles // groups):
+            block, tile = tile_bounds(blocks, number)
+            for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
+                _backward_target(layer, v, block, tile, own, grads, cut, piece)

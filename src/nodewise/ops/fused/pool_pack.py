@@ -57,3 +57,13 @@ def backward(
     found = (_array(grad, grad), grad_values.numpy(), grad_weight.numpy())
     _run(pool.backward, inputs, chunks, *found)
     return grad_values.sum(0), grad_weight
+
+
+def without_zeros(crow: Tensor, col: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Offsets, columns and values of sparse rows, of the entries that are not zero."""
+    # One more place: whatever comes after the last entry is written there.
+    kept = torch.empty_like(crow), col.new_empty(len(col) + 1), values.new_empty(len(col) + 1)
+    given = (part.detach().numpy() for part in (crow, col, values, *kept))
+    run(pool.without_zeros, 1, 0, *given)
+    count = int(kept[0][-1])
+    return kept[0], kept[1][:count], kept[2][:count]

@@ -66,6 +66,22 @@ def get(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of an element of a flat array, without waiting for it."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, value=args[0]).data
+        byte = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
+        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(ask, [byte, *(ir.Constant(word, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), emit
+
+
+@intrinsic
 def store(typingctx: Any, array: Any, index: Any, lanes: Any) -> Any:
     """Write eight elements of a flat array from `index` on."""
 
@@ -156,6 +172,35 @@ def total(typingctx: Any, lanes: Any) -> Any:
         return builder.extract_element(lanes, ir.Constant(cgutils.intp_t, 0))
 
     return lanes.element(lanes), emit
+
+
+@intrinsic
+def totals(typingctx: Any, array: Any, index: Any) -> Any:
+    """Eight sums of eight neighbours each, of the 64 elements of a flat array from `index` on.
+
+    Neighbours are added in pairs, then pairs of pairs: three steps for all eight sums.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(32)
+        picks = [
+            ir.Constant(ir.VectorType(word, LANES), list(range(start, 2 * LANES, 2)))
+            for start in (0, 1)
+        ]
+        rows = []
+        for row in range(LANES):
+            at = builder.add(args[1], ir.Constant(args[1].type, row * LANES))
+            address = _address(context, builder, signature.args[0], args[0], at)
+            rows.append(builder.load(address, align=signature.args[0].dtype.bitwidth // 8))
+        while len(rows) > 1:
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [
+                builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks))
+                for a, b in pairs
+            ]
+        return rows[0]
+
+    return Lanes(array.dtype)(array, types.intp), emit
 
 
 @intrinsic

@@ -83,15 +83,16 @@ def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
     openmp.GOMP_parallel(_BODY(body), None, parts, 0)
 
 
-def chunks_for(work: int, bytes_each: int = 0) -> int:
+def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
     """How many chunks to cut `work` into: by sizes alone, so that no result depends on threads.
 
     Args:
         work: How many items there are.
         bytes_each: What one chunk's partial results take, if it has any: all chunks together take
             at most 32 MB, and there are fewer of them, since partial results have to be added.
+        already: Into how many pieces every chunk is cut in another way.
     """
-    at_most = min(8, (32 << 20) // bytes_each) if bytes_each else 32
+    at_most = min(-(-8 // already), (32 << 20) // bytes_each) if bytes_each else 32
     return max(1, min(at_most, work // 16))
 
 
