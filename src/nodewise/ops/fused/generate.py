@@ -1,8 +1,8 @@
 """Scales and shifts of one target node in the columns it uses, and the gradient of their generator.
 
 r = leaky_relu(expand @ code) is what a scale adds to one and what a shift is (Eq. 6). Lanes run
-along the code, and eight columns are added up together. What the penalty asks of all columns is the
-business of `squares`.
+along the code, and eight columns are added up together; where all columns are in use, they run
+along these. What the penalty asks of all columns is the business of `squares`.
 
 Layouts, all flat: `code` (nodes, heads, size), `expand` (heads, width, size) with `size` a multiple
 of 8, padded by zeros; rows (heads of a tile, padded), in the order of the columns in use.
@@ -29,6 +29,19 @@ def generate(code, at, expand, start, size, slope, seen, count, buffer, rows, ro
             store(buffer, 8 * i, s)
         t = totals(buffer, 0)
         store(rows, row + c, where_positive(t, t, mul(t, bend)))
+
+
+@part
+def generate_all(code, at, columns_last, start, size, width, slope, rows, row):
+    """The same for all columns, lanes along these; `columns_last` is (heads, size, width)."""
+    bend = full(slope)
+    for f in range(0, width, 16):
+        s = t = full(code.dtype.type(0))
+        for k in range(size):
+            c, p = full(get(code, at + k)), start + k * width + f
+            s, t = fma(c, load(columns_last, p), s), fma(c, load(columns_last, p + 8), t)
+        store(rows, row + f, where_positive(s, s, mul(s, bend)))
+        store(rows, row + f + 8, where_positive(t, t, mul(t, bend)))
 
 
 @part

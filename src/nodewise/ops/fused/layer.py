@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nodewise.ops.compiled import part
 from nodewise.ops.dropconnect import HEAD_STRIDE, INPUT_STRIDE, LANE_STRIDE, LAST_SHIFT, MIX
-from nodewise.ops.fused.generate import generate
+from nodewise.ops.fused.generate import generate, generate_all
 from nodewise.ops.fused.simd import get, keep, prefetch
 
 Floats = NDArray[np.floating]
@@ -59,10 +59,15 @@ class Blocks(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """Makes scales (or shifts): code (N, heads, size), expand (heads, width, size), see there."""
+    """Makes scales (or shifts): code (N, heads, size), expand (heads, width, size), see there.
+
+    `columns_last` is expand once more, as (heads, size, width), padded, where all columns are in
+    use; else it is empty.
+    """
 
     code: Floats
     expand: Floats
+    columns_last: Floats
     size: int
 
 
@@ -112,10 +117,15 @@ class Scratch(NamedTuple):
 def make_scratch(layer: Layer) -> Scratch:
     """Fresh buffers, all zero. Kernels leave `grad_*` and `gathered` zero, as they found them."""
     width, tile = layer.rows.width, min(TILE, layer.blocks.heads * layer.blocks.per_head)
-    padded = width + -width % 8
+    padded = padded_width(width)
     sizes = (*[tile * padded] * 4, tile * 8 * padded, tile * 8 * padded, SPARE)
     buffers = (_aligned(size, layer.rows.values.dtype) for size in sizes)
     return Scratch(*buffers, np.zeros(padded, np.int32), np.zeros(width, np.int32), padded)
+
+
+def padded_width(width: int) -> int:
+    """The length of rows that are made sixteen columns at a time."""
+    return width + -width % 16
 
 
 def _aligned(size: int, dtype: np.dtype[np.floating]) -> Floats:
@@ -201,5 +211,10 @@ def generate_tile(generator, heads, per_head, width, v, first, tile, slope, seen
     first_head, last_head = first // per_head, (first + tile - 1) // per_head
     for head in range(first_head, last_head + 1):
         at, start = (v * heads + head) * generator.size, head * width * generator.size
-        made = (generator.code, at, generator.expand, start, generator.size, slope, seen, count)
-        generate(*made, spare, rows, (head - first_head) * padded)
+        row, size = (head - first_head) * padded, generator.size
+        if generator.columns_last.size > 0:
+            given = (generator.code, at, generator.columns_last, head * size * padded, size, padded)
+            generate_all(*given, slope, rows, row)
+        else:
+            given = (generator.code, at, generator.expand, start, size, slope, seen, count)
+            generate(*given, spare, rows, row)

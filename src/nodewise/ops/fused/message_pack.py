@@ -20,6 +20,7 @@ from nodewise.ops.fused.layer import (
     Scratch,
     count_tiles,
     make_scratch,
+    padded_width,
 )
 from nodewise.ops.fused.messages import forward as forward_kernel
 from nodewise.ops.fused.messages_backward import Grads
@@ -63,9 +64,13 @@ def _unblock(flat: Tensor, like: Tensor) -> Tensor:
     return flat.view(heads, -1, width, 8).transpose(2, 3).reshape(heads, -1, width)[:, :out]
 
 
-def _generator(code: Tensor, expand: Tensor) -> Generator:
-    size = _round_up(expand.size(2), 8)
-    return Generator(_flat(_padded(code, size)), _flat(_padded(expand, size)), size)
+def _generator(code: Tensor, expand: Tensor, *, all_columns: bool) -> Generator:
+    size, width = _round_up(expand.size(2), 8), expand.size(1)
+    code, expand = _padded(code, size), _padded(expand, size)
+    columns_last = expand.new_empty(0)
+    if all_columns:
+        columns_last = pad(expand.detach().transpose(1, 2), (0, padded_width(width) - width))
+    return Generator(_flat(code), _flat(expand), _flat(columns_last), size)
 
 
 def _padded(tensor: Tensor, size: int) -> Tensor:
@@ -86,8 +91,8 @@ def _layer(inputs: MessageInputs) -> Layer:
         _rows(inputs),
         _columns(inputs),
         _blocks(inputs.weight),
-        _generator(inputs.scale_code, inputs.scale_expand),
-        _generator(inputs.shift_code, inputs.shift_expand),
+        _generator(inputs.scale_code, inputs.scale_expand, all_columns=inputs.seen is None),
+        _generator(inputs.shift_code, inputs.shift_expand, all_columns=inputs.seen is None),
         number(inputs.slope),
         inputs.source.numpy(),
         inputs.ptr.numpy(),
