@@ -12,12 +12,14 @@ from nodewise.models.classifier import LGAT
 from nodewise.nn.penalty import Penalty
 from nodewise.ops import dispatch
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.fused import threads
+from nodewise.ops.fused import squares_pack, threads
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
 from tests.graphs import sparse
 
 SOURCES, TARGETS, EDGES, WIDTH = 170, 150, 900, 30
+# Of five heads, four go together and one alone; sixteen are twice eight lanes.
+HEADS = [5, 16]
 Everything = dict[str, list[Tensor]]
 
 
@@ -30,10 +32,10 @@ def a_graph() -> Neighbourhood:
     return Neighbourhood.from_edges(torch.stack([source, target]), TARGETS, SOURCES)
 
 
-def everything(kernel: str, dtype: torch.dtype = torch.float64) -> Everything:
+def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> Everything:
     """Outputs and gradients of every operation, by its name."""
     torch.manual_seed(1)
-    hood, heads, out, narrow = a_graph(), 5, 9, 4
+    hood, out, narrow = a_graph(), 9, 4
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, dtype=torch.float64).to(dtype).requires_grad_()
@@ -64,6 +66,10 @@ def everything(kernel: str, dtype: torch.dtype = torch.float64) -> Everything:
     jobs: dict[str, tuple[Callable[[], Tensor | tuple[Tensor, ...]], tuple[Tensor, ...]]] = {
         "messages": (
             lambda: dispatch.messages(x, weight, scale, shift, hood, drop),
+            (x, *generators),
+        ),
+        "messages, nothing dropped": (
+            lambda: dispatch.messages(x, weight, scale, shift, hood),
             (x, *generators),
         ),
         "messages, sparse": (
@@ -98,17 +104,34 @@ def everything(kernel: str, dtype: torch.dtype = torch.float64) -> Everything:
 
 
 @pytest.mark.parametrize("kernel", ["factored", "fused"])
-def test_chunks_add_up_to_the_reference(kernel: str) -> None:
+@pytest.mark.parametrize("heads", HEADS)
+def test_chunks_add_up_to_the_reference(kernel: str, heads: int) -> None:
     assert threads.chunks_for(TARGETS) > 2 and threads.chunks_for(TARGETS, 1) > 2
-    truth = everything("reference")
-    for name, found in everything(kernel).items():
+    truth = everything("reference", heads)
+    for name, found in everything(kernel, heads).items():
         for ours, expected in zip(found, truth[name], strict=True):
             torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10, msg=name)
 
 
-def test_single_precision_is_close_in_every_operation() -> None:
-    truth = everything("fused")
-    for name, found in everything("fused", torch.float32).items():
+def test_squares_of_several_panels_add_up_to_the_reference() -> None:
+    torch.manual_seed(2)
+    narrow, width = 9, 700
+    assert squares_pack._sizes(torch.empty(1, 1, narrow), torch.empty(1, width, narrow)).panel < 350
+    shapes = [(TARGETS, 3, narrow), (3, width, narrow)] * 2
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    found = []
+    for kernel in ("reference", "fused"):
+        with dispatch.use_kernel(kernel):
+            a, b = dispatch.squares((leaves[0], leaves[1]), (leaves[2], leaves[3]))
+        found.append([a, b, *torch.autograd.grad(0.3 * a + 0.7 * b, leaves)])
+    for truth, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("heads", HEADS)
+def test_single_precision_is_close_in_every_operation(heads: int) -> None:
+    truth = everything("fused", heads)
+    for name, found in everything("fused", heads, torch.float32).items():
         for ours, expected in zip(found, truth[name], strict=True):
             distance = (ours.double() - expected).norm() / expected.norm().clamp(min=1e-12)
             assert ours.dtype == torch.float32 and distance < 1e-4, name
@@ -130,13 +153,14 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("heads", HEADS)
 def test_same_bits_on_any_number_of_threads_and_on_repeats(
-    several_threads: list[int], dtype: torch.dtype
+    several_threads: list[int], heads: int, dtype: torch.dtype
 ) -> None:
     before, runs = torch.get_num_threads(), []
     for count in (1, 2, 2, 3):
         torch.set_num_threads(count)
-        runs.append(everything("fused", dtype))
+        runs.append(everything("fused", heads, dtype))
         assert max(several_threads) == count
         several_threads.clear()
     torch.set_num_threads(before)

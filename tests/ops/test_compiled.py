@@ -29,23 +29,29 @@ ONE_STEP = """
 import sys, time
 import torch
 import nodewise as nw
+from nodewise.nn.penalty import Penalty
 from nodewise.ops.rows import SparseRows
 torch.set_num_threads(1)
-x, edge_index = torch.rand(40, int(sys.argv[1])) < 0.2, torch.randint(0, 40, (2, 100))
-model = nw.LGCN(x.size(1), hidden_channels=int(sys.argv[2]), out_channels=3, weight_dropout=0.4)
+x, edge_index = torch.rand(40, int(sys.argv[2])) < 0.2, torch.randint(0, 40, (2, 100))
+dropout = {"weight_dropout": 0.4} if sys.argv[1] == "LGCN" else {}
+model = getattr(nw, sys.argv[1])(x.size(1), int(sys.argv[3]), 3, **dropout)
 began = time.process_time()
-model(SparseRows.from_dense(x.float()), edge_index).sum().backward()
+out, made = model(SparseRows.from_dense(x.float()), edge_index, return_modulations=True)
+(out.sum() + sum(Penalty()(model.global_parameters(), model.local_parameters(), made))).backward()
 print(time.process_time() - began)
 """
 
 
 @pytest.mark.slow
-def test_a_step_compiles_within_twenty_seconds_once_and_for_all_widths(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["LGCN", "LGAT"])
+def test_a_step_compiles_within_twenty_seconds_once_and_for_all_widths(
+    model: str, tmp_path: Path
+) -> None:
     """Processor time: what else the machine does is not counted, though it may slow this down."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     taken, said = [], []
     for width, hidden in ((30, 8), (30, 8), (700, 19)):
-        command = [sys.executable, "-c", ONE_STEP, str(width), str(hidden)]
+        command = [sys.executable, "-c", ONE_STEP, model, str(width), str(hidden)]
         ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         taken.append(float(ended.stdout))
         said.append("compiling CPU kernels" in ended.stderr)

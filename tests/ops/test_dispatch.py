@@ -193,8 +193,9 @@ def a_case(rate: float, *, heads: int = 2) -> MessageCase:
 @pytest.mark.parametrize("kernel", dispatch.KERNELS)
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool) -> None:
-    case = a_case(rate)
+@pytest.mark.parametrize("heads", [2, 8])
+def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool, heads: int) -> None:
+    case = a_case(rate, heads=heads)
     rows = sparse(case.x * (case.x > 0))
     values = rows.values if as_sparse else case.x
 
@@ -247,8 +248,9 @@ def test_gradcheck_of_sparse_rows(kernel: str, weighted: bool) -> None:
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_opcheck_of_messages(as_sparse: bool) -> None:
-    case = a_case(0.3)
+@pytest.mark.parametrize("heads", [2, 8])
+def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
+    case = a_case(0.3, heads=heads)
     rows = sparse(case.x * (case.x > 0))
     features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
     columns = rows.pooled_places(case.hood) if as_sparse else (None, None)

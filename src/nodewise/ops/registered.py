@@ -19,11 +19,11 @@ from torch.autograd.function import once_differentiable
 from nodewise.ops.inputs import MessageInputs, PoolInputs
 
 
-def _message_kernels() -> Any:
+def _message_kernels(inputs: MessageInputs) -> Any:
     """The kernels are imported at the first call: Numba takes half a second."""
-    from nodewise.ops.fused import message_pack
+    from nodewise.ops.fused import head_pack, message_pack
 
-    return message_pack
+    return head_pack if head_pack.serves(inputs) else message_pack
 
 
 def _squares_kernels() -> Any:
@@ -79,7 +79,7 @@ def _messages(
         rate,
         slope,
     )
-    return _message_kernels().forward(inputs)  # type: ignore[no-any-return]
+    return _message_kernels(inputs).forward(inputs)  # type: ignore[no-any-return]
 
 
 def _fake_messages(*args: Any) -> Any:
@@ -125,7 +125,7 @@ def _messages_backward(
         rate,
         slope,
     )
-    grads = _message_kernels().backward(inputs, grad_z, for_values=for_values)
+    grads = _message_kernels(inputs).backward(inputs, grad_z, for_values=for_values)
     first = values.new_empty(0) if grads.values is None else grads.values
     return first, *grads[1:]
 

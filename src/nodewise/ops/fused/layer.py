@@ -119,7 +119,7 @@ def make_scratch(layer: Layer) -> Scratch:
     width, tile = layer.rows.width, min(TILE, layer.blocks.heads * layer.blocks.per_head)
     padded = padded_width(width)
     sizes = (*[tile * padded] * 4, tile * 8 * padded, tile * 8 * padded, SPARE)
-    buffers = (_aligned(size, layer.rows.values.dtype) for size in sizes)
+    buffers = (aligned(size, layer.rows.values.dtype) for size in sizes)
     return Scratch(*buffers, np.zeros(padded, np.int32), np.zeros(width, np.int32), padded)
 
 
@@ -128,7 +128,7 @@ def padded_width(width: int) -> int:
     return width + -width % 16
 
 
-def _aligned(size: int, dtype: np.dtype[np.floating]) -> Floats:
+def aligned(size: int, dtype: np.dtype[np.floating]) -> Floats:
     """Zeros that begin with a line of the cache: eight lanes that lie in two lines take longer."""
     room = np.zeros(size + 64 // dtype.itemsize, dtype)
     first = -room.ctypes.data % 64 // dtype.itemsize

@@ -5,18 +5,16 @@ from __future__ import annotations
 from threading import local
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 from torch.nn.functional import pad
 
 from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
 from nodewise.ops.fused.layer import (
     Blocks,
-    Columns,
     Drop,
     Generator,
     Layer,
-    Rows,
     Scratch,
     count_tiles,
     make_scratch,
@@ -33,30 +31,12 @@ def _round_up(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
-def _flat(tensor: Tensor) -> Any:
-    return tensor.detach().contiguous().view(-1).numpy()
-
-
-def _rows(inputs: MessageInputs) -> Rows:
-    width = inputs.weight.size(2)
-    if inputs.crow is None or inputs.col is None:
-        nothing, columns = np.zeros(1, np.int32), np.arange(width, dtype=np.int32)
-        return Rows(nothing, columns, _flat(inputs.values), width, True)
-    return Rows(inputs.crow.numpy(), inputs.col.numpy(), _flat(inputs.values), width, False)
-
-
-def _columns(inputs: MessageInputs) -> Columns:
-    if inputs.seen_ptr is None or inputs.seen is None:
-        return Columns(np.zeros(1, np.int32), np.arange(inputs.weight.size(2), dtype=np.int32))
-    return Columns(inputs.seen_ptr.numpy(), inputs.seen.numpy())
-
-
 def _blocks(weight: Tensor) -> Blocks:
     heads, out, width = weight.shape
     per_head = _round_up(out, 8) // 8
     padded = pad(weight.detach(), (0, 0, 0, per_head * 8 - out))
     lanes_last = padded.view(heads, per_head, 8, width).transpose(2, 3)
-    return Blocks(_flat(lanes_last), heads, out, per_head)
+    return Blocks(flat(lanes_last), heads, out, per_head)
 
 
 def _unblock(flat: Tensor, like: Tensor) -> Tensor:
@@ -70,7 +50,7 @@ def _generator(code: Tensor, expand: Tensor, *, all_columns: bool) -> Generator:
     columns_last = expand.new_empty(0)
     if all_columns:
         columns_last = pad(expand.detach().transpose(1, 2), (0, padded_width(width) - width))
-    return Generator(_flat(code), _flat(expand), _flat(columns_last), size)
+    return Generator(flat(code), flat(expand), flat(columns_last), size)
 
 
 def _padded(tensor: Tensor, size: int) -> Tensor:
@@ -88,8 +68,8 @@ def _drop(inputs: MessageInputs, number: Any) -> Drop:
 def _layer(inputs: MessageInputs) -> Layer:
     number = inputs.values.detach().numpy().dtype.type
     return Layer(
-        _rows(inputs),
-        _columns(inputs),
+        rows_of(inputs),
+        columns_of(inputs),
         _blocks(inputs.weight),
         _generator(inputs.scale_code, inputs.scale_expand, all_columns=inputs.seen is None),
         _generator(inputs.shift_code, inputs.shift_expand, all_columns=inputs.seen is None),
@@ -98,15 +78,6 @@ def _layer(inputs: MessageInputs) -> Layer:
         inputs.ptr.numpy(),
         _drop(inputs, number),
     )
-
-
-def _work(inputs: MessageInputs) -> int:
-    """Multiply-adds of the messages, and of W_v in the columns that they need, roughly."""
-    heads, out, width = inputs.weight.shape
-    rows = inputs.values.size(0) if inputs.crow is None else inputs.crow.numel() - 1
-    visits = inputs.source.numel() * (inputs.values.numel() // max(rows, 1))
-    formed = (inputs.ptr.numel() - 1) * width if inputs.seen is None else inputs.seen.numel()
-    return heads * (visits * out + formed * (out + 2 * inputs.scale_code.size(2)))
 
 
 _kept = local()
@@ -125,18 +96,18 @@ def _scratch(layer: Layer, threads: int) -> list[Scratch]:
 def forward(inputs: MessageInputs) -> Tensor:
     """Messages (E, H, out)."""
     heads, out, _ = inputs.weight.shape
-    layer, work = _layer(inputs), _work(inputs)
+    layer, work = _layer(inputs), work_of(inputs)
     z = inputs.weight.new_empty(inputs.source.numel(), heads, out)
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * count_tiles(heads * layer.blocks.per_head)
     own = _scratch(layer, threads_for(pieces, work))
-    run(forward_kernel, pieces, work, layer, cuts, _flat(z), own=own)
+    run(forward_kernel, pieces, work, layer, cuts, flat(z), own=own)
     return z
 
 
 def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> MessageGrads:
     """Gradients of every input."""
-    layer, work, dtype = _layer(inputs), 2 * _work(inputs), inputs.weight.dtype
+    layer, work, dtype = _layer(inputs), 2 * work_of(inputs), inputs.weight.dtype
     heads, per_head = layer.blocks.heads, layer.blocks.per_head
     groups = count_tiles(heads) if per_head == 1 else 1
     sizes = {
@@ -151,7 +122,7 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     values = workspace("values", dtype, cuts * groups, sizes["values"] // groups)
     filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
     own = _scratch(layer, threads_for(cuts * groups, work))
-    given = (layer, groups, Grads(_flat(grad_z), *filled))
+    given = (layer, groups, Grads(flat(grad_z), *filled))
     run(backward_kernel, cuts * groups, work, *given, own=own)
     size = inputs.scale_code.size(2)
     # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.

@@ -204,6 +204,37 @@ def totals(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def turn(typingctx: Any, source: Any, i: Any, target: Any, j: Any) -> Any:
+    """Eight rows of eight from `i` on become the eight columns of those from `j` on.
+
+    Blocks off the diagonal change places: single elements, pairs, fours.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def address(array: int, row: int) -> Any:
+            at = builder.add(args[array + 1], ir.Constant(args[array + 1].type, row * LANES))
+            return _address(context, builder, signature.args[array], args[array], at)
+
+        def picks(lanes: list[int]) -> Any:
+            return ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
+
+        align = signature.args[0].dtype.bitwidth // 8
+        rows = [builder.load(address(0, row), align=align) for row in range(LANES)]
+        for step in (1, 2, 4):
+            upper = picks([f ^ step | LANES if f & step else f for f in range(LANES)])
+            lower = picks([f | LANES if f & step else f ^ step for f in range(LANES)])
+            for row in (row for row in range(LANES) if not row & step):
+                pair = rows[row], rows[row | step]
+                rows[row] = builder.shuffle_vector(*pair, upper)
+                rows[row | step] = builder.shuffle_vector(*pair, lower)
+        for row, lanes in enumerate(rows):
+            builder.store(lanes, address(2, row), align=align)
+        return context.get_dummy_value()
+
+    return types.void(source, types.intp, target, types.intp), emit
+
+
+@intrinsic
 def keep(typingctx: Any, key: Any, threshold: Any, like: Any) -> Any:
     """Dropout's mask from a counter: 1 in each lane whose hash of (key, lane) is >= `threshold`.
 

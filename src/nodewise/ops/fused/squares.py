@@ -8,8 +8,9 @@ known as soon as r is, up to the factor that the loss puts on the sum, and taken
 Four nodes by a panel of features at a time, so that a panel of `expand`, of its gradient, and of
 the rows in between stay in the innermost cache for all nodes. Nothing of size N x d0 is stored.
 
-Layouts, all flat: `code` (nodes, heads, bottleneck), `expand` (heads, bottleneck, width), rows
-(4, panel), with `width` a multiple of 16 and `bottleneck` of 2, padded by zeros.
+Layouts, flat but for the heads: `code` (heads, nodes, bottleneck), `expand` (heads, bottleneck,
+width), rows (4, panel), with `width` a multiple of 32, `bottleneck` and nodes of 4, padded by
+zeros.
 """
 
 from __future__ import annotations
@@ -17,15 +18,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nodewise.ops.compiled import kernel, part
-from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store, total, where_positive
+from nodewise.ops.fused.fours import fma_four, load_four, store_four
+from nodewise.ops.fused.simd import (
+    add,
+    fma,
+    full,
+    get,
+    load,
+    mul,
+    store,
+    total,
+    totals,
+    where_positive,
+)
 
 GROUP = 4
 
 
 class Sizes(NamedTuple):
-    """How the work is cut: `parts` of the nodes for each head, `panel` features at a time."""
+    """How the work is cut: `parts` of the groups for each head, `panel` features at a time."""
 
-    nodes: int
+    groups: int
     heads: int
     bottleneck: int
     width: int
@@ -34,109 +47,105 @@ class Sizes(NamedTuple):
 
 
 @part
-def _bend(t, bend, rows, at, squares):
-    """Store g, half the gradient of r^2 by t where r = leaky_relu(t), and add r^2, which is g t."""
-    g = where_positive(t, t, mul(t, bend))
-    store(rows, at, g)
-    return fma(g, t, squares)
+def _bent(t, bend):
+    """Half the gradient of r^2 by t where r = leaky_relu(t), `bend` being the slope's square."""
+    return where_positive(t, t, mul(t, bend))
+
+
+@part
+def _bend(t, bend, rows, at, sums):
+    """Store g, the half gradient, of four vectors t, and add up r^2, which is g t."""
+    g = _bent(t[0], bend), _bent(t[1], bend), _bent(t[2], bend), _bent(t[3], bend)
+    store_four(rows, at, 8, g)
+    return (
+        fma(g[0], t[0], sums[0]),
+        fma(g[1], t[1], sums[1]),
+        fma(g[2], t[2], sums[2]),
+        fma(g[3], t[3], sums[3]),
+    )
 
 
 @part
 def _generate(code, expand, size, width, panel, slope, rows):
     """Rows of four nodes in a panel of features, as `_bend` has them; the sum of r^2."""
     zero, bend = full(code.dtype.type(0)), full(slope * slope)
-    squares = more = zero
-    for f in range(0, panel, 16):
-        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = zero
+    nothing = (zero, zero, zero, zero)
+    squares = nothing
+    for f in range(0, panel, 32):
+        a = b = c = d = nothing
         for k in range(size):
-            p0, p1 = load(expand, k * width + f), load(expand, k * width + f + 8)
-            t = full(get(code, k))
-            a0, a1 = fma(t, p0, a0), fma(t, p1, a1)
-            t = full(get(code, size + k))
-            b0, b1 = fma(t, p0, b0), fma(t, p1, b1)
-            t = full(get(code, 2 * size + k))
-            c0, c1 = fma(t, p0, c0), fma(t, p1, c1)
-            t = full(get(code, 3 * size + k))
-            d0, d1 = fma(t, p0, d0), fma(t, p1, d1)
-        squares = _bend(a0, bend, rows, f, squares)
-        more = _bend(a1, bend, rows, f + 8, more)
-        squares = _bend(b0, bend, rows, panel + f, squares)
-        more = _bend(b1, bend, rows, panel + f + 8, more)
-        squares = _bend(c0, bend, rows, 2 * panel + f, squares)
-        more = _bend(c1, bend, rows, 2 * panel + f + 8, more)
-        squares = _bend(d0, bend, rows, 3 * panel + f, squares)
-        more = _bend(d1, bend, rows, 3 * panel + f + 8, more)
-    return total(add(squares, more))
+            four = load_four(expand, k * width + f, 8)
+            a = fma_four(full(get(code, k)), four, a)
+            b = fma_four(full(get(code, size + k)), four, b)
+            c = fma_four(full(get(code, 2 * size + k)), four, c)
+            d = fma_four(full(get(code, 3 * size + k)), four, d)
+        squares = _bend(a, bend, rows, f, squares)
+        squares = _bend(b, bend, rows, panel + f, squares)
+        squares = _bend(c, bend, rows, 2 * panel + f, squares)
+        squares = _bend(d, bend, rows, 3 * panel + f, squares)
+    return total(add(add(squares[0], squares[1]), add(squares[2], squares[3])))
 
 
 @part
-def _to_codes(expand, rows, size, width, panel, out):
-    """out[j, k] += sum over the panel of rows[j, f] expand[k, f], for four nodes j."""
+def _to_codes(expand, rows, size, width, panel, spare, out):
+    """out[k // 4, j, k % 4] += sum over the panel of rows[j, f] expand[k, f], for four nodes j."""
     zero = full(rows.dtype.type(0))
-    for k in range(0, size, 2):
-        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = zero
+    for k in range(0, size, 4):
+        a = b = c = d = (zero, zero, zero, zero)
         for f in range(0, panel, 8):
-            p0, p1 = load(expand, k * width + f), load(expand, (k + 1) * width + f)
-            g = load(rows, f)
-            a0, a1 = fma(g, p0, a0), fma(g, p1, a1)
-            g = load(rows, panel + f)
-            b0, b1 = fma(g, p0, b0), fma(g, p1, b1)
-            g = load(rows, 2 * panel + f)
-            c0, c1 = fma(g, p0, c0), fma(g, p1, c1)
-            g = load(rows, 3 * panel + f)
-            d0, d1 = fma(g, p0, d0), fma(g, p1, d1)
-        out[k] += total(a0)
-        out[k + 1] += total(a1)
-        out[size + k] += total(b0)
-        out[size + k + 1] += total(b1)
-        out[2 * size + k] += total(c0)
-        out[2 * size + k + 1] += total(c1)
-        out[3 * size + k] += total(d0)
-        out[3 * size + k + 1] += total(d1)
+            four = load_four(expand, k * width + f, width)
+            a = fma_four(load(rows, f), four, a)
+            b = fma_four(load(rows, panel + f), four, b)
+            c = fma_four(load(rows, 2 * panel + f), four, c)
+            d = fma_four(load(rows, 3 * panel + f), four, d)
+        store_four(spare, 0, 8, a)
+        store_four(spare, 32, 8, b)
+        store(out, 4 * k, add(load(out, 4 * k), totals(spare, 0)))
+        store_four(spare, 0, 8, c)
+        store_four(spare, 32, 8, d)
+        store(out, 4 * k + 8, add(load(out, 4 * k + 8), totals(spare, 0)))
+
+
+@part
+def _spread(code, at):
+    """Four numbers, each in all lanes of a vector."""
+    return (
+        full(get(code, at)),
+        full(get(code, at + 1)),
+        full(get(code, at + 2)),
+        full(get(code, at + 3)),
+    )
 
 
 @part
 def _to_expand(code, rows, size, width, panel, out):
     """out[k, f] += sum over four nodes j of code[j, k] rows[j, f], in a panel."""
-    for k in range(0, size, 2):
-        a0, a1 = full(get(code, k)), full(get(code, k + 1))
-        b0, b1 = full(get(code, size + k)), full(get(code, size + k + 1))
-        c0, c1 = full(get(code, 2 * size + k)), full(get(code, 2 * size + k + 1))
-        d0, d1 = full(get(code, 3 * size + k)), full(get(code, 3 * size + k + 1))
+    for k in range(0, size, 4):
+        a, b = _spread(code, k), _spread(code, size + k)
+        c, d = _spread(code, 2 * size + k), _spread(code, 3 * size + k)
         for f in range(0, panel, 8):
-            g0, g1 = load(rows, f), load(rows, panel + f)
-            g2, g3 = load(rows, 2 * panel + f), load(rows, 3 * panel + f)
-            at0, at1 = k * width + f, (k + 1) * width + f
-            s0, s1 = fma(a0, g0, load(out, at0)), fma(a1, g0, load(out, at1))
-            s0, s1 = fma(b0, g1, s0), fma(b1, g1, s1)
-            s0, s1 = fma(c0, g2, s0), fma(c1, g2, s1)
-            store(out, at0, fma(d0, g3, s0))
-            store(out, at1, fma(d1, g3, s1))
+            sums = load_four(out, k * width + f, width)
+            sums = fma_four(load(rows, f), a, sums)
+            sums = fma_four(load(rows, panel + f), b, sums)
+            sums = fma_four(load(rows, 2 * panel + f), c, sums)
+            sums = fma_four(load(rows, 3 * panel + f), d, sums)
+            store_four(out, k * width + f, width, sums)
 
 
 @part
-def _of_part(code, expand, sizes, head, begin, end, slope, own, codes, expands):
-    """The sum of squares of some nodes under one head, and, if asked for, half its gradient."""
+def _of_part(code, expand, sizes, begin, end, slope, own, codes, expands):
+    """The sum of squares of some groups of four nodes under one head, and half its gradient."""
     size, width = sizes.bottleneck, sizes.width
-    four, rows = own[: GROUP * size], own[GROUP * size :]
+    spare, rows = own[:64], own[64:]
     squares = 0.0
     for start in range(0, width, sizes.panel):
         panel = min(sizes.panel, width - start)
-        some = expand[head * size * width + start :]
-        for first in range(begin, end, GROUP):
-            for j in range(GROUP):
-                at = ((first + j) * sizes.heads + head) * size
-                for k in range(size):
-                    four[j * size + k] = code[at + k] if first + j < end else 0
-            squares += _generate(four, some, size, width, panel, slope, rows)
+        for group in range(begin, end):
+            four, at = code[GROUP * group * size :], GROUP * group * size
+            squares += _generate(four, expand[start:], size, width, panel, slope, rows)
             if codes.size > 0:
                 _to_expand(four, rows, size, width, panel, expands[start:])
-                four[:] = 0
-                _to_codes(some, rows, size, width, panel, four)
-                for j in range(min(GROUP, end - first)):
-                    at = ((first + j) * sizes.heads + head) * size
-                    for k in range(size):
-                        codes[at + k] += four[j * size + k]
+                _to_codes(expand[start:], rows, size, width, panel, spare, codes[at:])
     return squares
 
 
@@ -144,16 +153,14 @@ def _of_part(code, expand, sizes, head, begin, end, slope, own, codes, expands):
 def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
     """Fill `sums` (2 heads parts) and, unless they are empty, half the gradients by the inputs.
 
-    `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, ...),
-    `expands` (2 heads parts, ...), still to be added over the parts.
+    `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, heads, ...),
+    four nodes at a time as `_to_codes` has them, `expands` (2 heads parts, ...), still to be added
+    over the parts.
     """
-    heads, parts, nodes = sizes.heads, sizes.parts, sizes.nodes
+    heads, parts, groups = sizes.heads, sizes.parts, sizes.groups
     for item in range(first, last):
         which, head, cut = item // (heads * parts), item // parts % heads, item % parts
         code, expand = generators[which]
-        groups = (nodes + GROUP - 1) // GROUP
-        begin = cut * groups // parts * GROUP
-        end = min((cut + 1) * groups // parts * GROUP, nodes)
-        sums[item] = _of_part(
-            code, expand, sizes, head, begin, end, slope, own, codes[which], expands[item]
-        )
+        begin, end = cut * groups // parts, (cut + 1) * groups // parts
+        given = (sizes, begin, end, slope, own, codes[which, head], expands[item])
+        sums[item] = _of_part(code[head], expand[head], *given)

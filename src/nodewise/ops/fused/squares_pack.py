@@ -15,26 +15,25 @@ from nodewise.ops.fused.threads import run, threads_for, workspace
 # Heads and parts of the nodes together: so many pieces of work for each generator, or a few more.
 _PIECES = 8
 # Numbers in a panel of `expand`: its gradient and the rows beside it fill the innermost cache.
-_PANEL = 2048
-
-
-def _flat(tensor: Tensor) -> Any:
-    return tensor.contiguous().view(-1).numpy()
+_PANEL = 4096
 
 
 def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
-    """The arrays that `squares` takes: `code` as it is, `expand` with its features last."""
-    more, wider = -expand.size(2) % 2, -expand.size(1) % 16
+    """The arrays that `squares` takes: heads in front, the nodes' codes and the features last."""
+    nodes, heads, size = code.shape
+    more, wider = -size % 4, -expand.size(1) % 32
+    heads_first = pad(code.detach().transpose(0, 1), (0, more, 0, -nodes % GROUP))
     columns_last = pad(expand.detach().transpose(1, 2), (0, wider, 0, more))
-    return _flat(pad(code.detach(), (0, more))), _flat(columns_last)
+    return heads_first.reshape(heads, -1).numpy(), columns_last.reshape(heads, -1).numpy()
 
 
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     nodes, heads, size = code.shape
-    width, size = expand.size(1) + -expand.size(1) % 16, size + size % 2
-    panel = min(width, max(32, _PANEL // max(size, 1) // 16 * 16))
-    parts = max(1, min(_PIECES // heads, nodes // (4 * GROUP)))
-    return Sizes(nodes, heads, size, width, panel, parts)
+    width, size = expand.size(1) + -expand.size(1) % 32, size + -size % 4
+    panel = min(width, max(32, _PANEL // max(size, 1) // 32 * 32))
+    groups = -(-nodes // GROUP)
+    parts = max(1, min(_PIECES // heads, groups // 4))
+    return Sizes(groups, heads, size, width, panel, parts)
 
 
 def squares(
@@ -50,16 +49,12 @@ def squares(
     sizes, dtype = _sizes(code, expand), code.dtype
     pieces = 2 * sizes.heads * sizes.parts
     sums = torch.zeros(pieces, dtype=torch.float64)
-    codes = torch.zeros(2, sizes.nodes * sizes.heads * sizes.bottleneck * gradient, dtype=dtype)
+    of_head = GROUP * sizes.groups * sizes.bottleneck
+    codes = torch.zeros(2, sizes.heads, of_head * gradient, dtype=dtype)
     room = sizes.bottleneck * sizes.width
     expands = workspace("squares", dtype, pieces, room * gradient).zero_()
-    work = (3 if gradient else 1) * 2 * sizes.heads * sizes.nodes * room
-    buffers = workspace(
-        "panels",
-        dtype,
-        threads_for(pieces, work),
-        GROUP * (sizes.bottleneck + sizes.panel),
-    )
+    work = (3 if gradient else 1) * 2 * sizes.heads * GROUP * sizes.groups * room
+    buffers = workspace("panels", dtype, threads_for(pieces, work), 64 + GROUP * sizes.panel)
     generators = (_generator(*scale), _generator(*shift))
     given = (generators, sizes, code.numpy(force=True).dtype.type(slope), sums.numpy())
     own = list(buffers.numpy())
@@ -67,7 +62,8 @@ def squares(
     a, b = sums.view(2, -1).sum(1).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    of_code = codes.view(2, *code.shape[:2], -1)[..., : code.size(2)]
+    of_code = codes.view(2, sizes.heads, sizes.groups, -1, GROUP, 4).permute(0, 2, 4, 1, 3, 5)
+    of_code = of_code.flatten(4).flatten(1, 2)[:, : code.size(0), :, : code.size(2)]
     of_expand = expands.view(2, sizes.heads, sizes.parts, sizes.bottleneck, -1).sum(2)
     of_expand = of_expand[:, :, : expand.size(2), : expand.size(1)].transpose(2, 3)
     return a.clone(), b.clone(), of_code.contiguous(), of_expand.contiguous()

@@ -1,0 +1,37 @@
+"""Four vectors of lanes together: one number or vector is used on all four while it is at hand."""
+
+from __future__ import annotations
+
+from nodewise.ops.compiled import part
+from nodewise.ops.fused.simd import fma, load, store
+
+
+@part
+def load_four(array, at, step):
+    """Four vectors of a flat array, `step` elements apart."""
+    return (
+        load(array, at),
+        load(array, at + step),
+        load(array, at + 2 * step),
+        load(array, at + 3 * step),
+    )
+
+
+@part
+def store_four(array, at, step, four):
+    """Write four vectors to a flat array, `step` elements apart."""
+    store(array, at, four[0])
+    store(array, at + step, four[1])
+    store(array, at + 2 * step, four[2])
+    store(array, at + 3 * step, four[3])
+
+
+@part
+def fma_four(x, four, sums):
+    """x * four + sums."""
+    return (
+        fma(x, four[0], sums[0]),
+        fma(x, four[1], sums[1]),
+        fma(x, four[2], sums[2]),
+        fma(x, four[3], sums[3]),
+    )

@@ -1,0 +1,297 @@
+"""Localized messages of eight heads at a time, every lane a head.
+
+What `messages` and `messages_backward` do, for heads that come in eights: generators, W_v and their
+gradients are then products of whole vectors, nothing is added up across lanes, and no number has to
+be spread over them but the features themselves. Without DropConnect, whose masks run along a head.
+
+Layouts, all flat, the eight heads of a group last: `weight` (groups, width, out, 8) with `out` a
+multiple of 8, `expand` (groups, width, size, 8) and `code` (nodes, groups, size, 8) with `size` a
+multiple of 4, all padded by zeros; W_v and its gradient T_v are (columns in use, out, 8). Messages
+are (E, heads, out) as ever.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodewise.ops.compiled import kernel, part
+from nodewise.ops.fused.fours import fma_four, load_four, store_four
+from nodewise.ops.fused.layer import (
+    Columns,
+    Floats,
+    Ints,
+    Rows,
+    ask_for_row,
+    row_bounds,
+    take_columns,
+)
+from nodewise.ops.fused.simd import (
+    add,
+    fma,
+    full,
+    get,
+    load,
+    mul,
+    store,
+    total,
+    turn,
+    where_positive,
+)
+
+
+class Sizes(NamedTuple):
+    """Groups of eight heads, outputs of a head (padded, and as they are), size of the codes."""
+
+    groups: int
+    out: int
+    real: int
+    code: int
+
+
+class HeadLayer(NamedTuple):
+    """Everything a pass needs; `scale` and `shift` are (code, expand)."""
+
+    rows: Rows
+    columns: Columns
+    weight: Floats
+    scale: tuple[Floats, Floats]
+    shift: tuple[Floats, Floats]
+    sizes: Sizes
+    slope: float
+    source: Ints
+    ptr: Ints
+
+
+class HeadScratch(NamedTuple):
+    """One thread's buffers, for one target and group, in the columns in use.
+
+    `scale` and `shift` (columns, 8), `local` for W_v and `gathered` for T_v, which is left zero.
+    """
+
+    scale: Floats
+    shift: Floats
+    local: Floats
+    gathered: Floats
+    spare: Floats
+    seen: NDArray[np.int32]
+    slot: NDArray[np.int32]
+
+
+@part
+def _generate(generator, at, first, size, slope, seen, count, rows):
+    """rows[c] = leaky_relu(expand[seen[c]] . code) for eight heads (Eq. 6).
+
+    `at` is where the target's code begins, `first` the group's first column among all groups'.
+    """
+    (code, expand), bend = generator, full(slope)
+    for c in range(count):
+        p = 8 * size * (first + np.int64(get(seen, c)))
+        t = mul(load(code, at), load(expand, p))
+        for k in range(8, 8 * size, 8):
+            t = fma(load(code, at + k), load(expand, p + k), t)
+        store(rows, 8 * c, where_positive(t, t, mul(t, bend)))
+
+
+@part
+def _form(weight, out, first, seen, count, scale, shift, local):
+    """W_v (Eq. 4), W * a + b in the columns in use."""
+    for c in range(count):
+        a, b = load(scale, 8 * c), load(shift, 8 * c)
+        p = 8 * out * (first + np.int64(get(seen, c)))
+        for o in range(0, 8 * out, 8):
+            w = load(weight, p + o)
+            store(local, 8 * out * c + o, fma(w, a, add(w, b)))
+
+
+@part
+def _project(local, rows, slot, u, stride, first, spare):
+    """Eight outputs of W_v h_u for eight heads, into `spare`."""
+    begin, end, base = row_bounds(rows, u)
+    a = full(local.dtype.type(0))
+    b = c = d = e = f = g = h = a
+    for j in range(begin, end):
+        x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
+        a, b = fma(x, load(local, at), a), fma(x, load(local, at + 8), b)
+        c, d = fma(x, load(local, at + 16), c), fma(x, load(local, at + 24), d)
+        e, f = fma(x, load(local, at + 32), e), fma(x, load(local, at + 40), f)
+        g, h = fma(x, load(local, at + 48), g), fma(x, load(local, at + 56), h)
+    store(spare, 0, a)
+    store(spare, 8, b)
+    store(spare, 16, c)
+    store(spare, 24, d)
+    store(spare, 32, e)
+    store(spare, 40, f)
+    store(spare, 48, g)
+    store(spare, 56, h)
+
+
+@part
+def _write(spare, messages, at, first, real):
+    """Eight outputs of eight heads to where a group's message begins, heads first."""
+    if real == 8:
+        turn(spare, 0, messages, at)
+    else:
+        for o in range(min(8, real - first)):
+            for head in range(8):
+                messages[at + head * real + first + o] = spare[8 * o + head]
+
+
+@part
+def _read(messages, at, first, real, spare):
+    """The way back, with zeros beyond a head's outputs."""
+    if real == 8:
+        turn(messages, at, spare, 0)
+    else:
+        for o in range(8):
+            for head in range(8):
+                inside = first + o < real
+                spare[8 * o + head] = messages[at + head * real + first + o] if inside else 0
+
+
+@part
+def _send(rows, slot, sizes, group, edges, source, local, messages, spare):
+    """Messages from all sources to one target, along some `edges`."""
+    for edge in range(*edges):
+        ask_for_row(rows, source, edge + 1)
+        at = 8 * (edge * sizes.groups + group) * sizes.real
+        for first in range(0, sizes.out, 8):
+            _project(local, rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
+            _write(spare, messages, at, first, sizes.real)
+
+
+@kernel
+def forward(first, last, own, layer, cuts, messages):
+    """Fill `messages` (E, heads, out); a piece of work is a group for some of the targets."""
+    rows, sizes, targets = layer.rows, layer.sizes, layer.ptr.size - 1
+    for piece in range(first, last):
+        group, cut = piece // cuts, piece % cuts
+        for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
+            count = take_columns(layer.columns, v, own.seen, own.slot)
+            at, column = 8 * (v * sizes.groups + group) * sizes.code, group * rows.width
+            which = (at, column, sizes.code, layer.slope, own.seen, count)
+            _generate(layer.scale, *which, own.scale)
+            _generate(layer.shift, *which, own.shift)
+            columns = (sizes.out, column, own.seen, count)
+            _form(layer.weight, *columns, own.scale, own.shift, own.local)
+            edges = (layer.ptr[v], layer.ptr[v + 1])
+            where = (own.slot, sizes, group, edges, layer.source)
+            _send(rows, *where, own.local, messages, own.spare)
+
+
+@part
+def _outer(local, rows, slot, u, stride, first, spare):
+    """T_v += h_u^T g_uv for eight outputs of eight heads."""
+    begin, end, base = row_bounds(rows, u)
+    a, b, c, d = load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24)
+    e, f, g, h = load(spare, 32), load(spare, 40), load(spare, 48), load(spare, 56)
+    for j in range(begin, end):
+        x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
+        store(local, at, fma(x, a, load(local, at)))
+        store(local, at + 8, fma(x, b, load(local, at + 8)))
+        store(local, at + 16, fma(x, c, load(local, at + 16)))
+        store(local, at + 24, fma(x, d, load(local, at + 24)))
+        store(local, at + 32, fma(x, e, load(local, at + 32)))
+        store(local, at + 40, fma(x, f, load(local, at + 40)))
+        store(local, at + 48, fma(x, g, load(local, at + 48)))
+        store(local, at + 56, fma(x, h, load(local, at + 56)))
+
+
+@part
+def _pull(formed, rows, slot, u, stride, first, spare, grad_values):
+    """d/d h_u += W_v^T g_uv for eight outputs of eight heads."""
+    begin, end, base = row_bounds(rows, u)
+    a, b, c, d = load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24)
+    e, f, g, h = load(spare, 32), load(spare, 40), load(spare, 48), load(spare, 56)
+    for j in range(begin, end):
+        at = stride * get(slot, get(rows.col, j - base)) + first
+        s = fma(a, load(formed, at), mul(b, load(formed, at + 8)))
+        t = fma(c, load(formed, at + 16), mul(d, load(formed, at + 24)))
+        s = fma(e, load(formed, at + 32), fma(f, load(formed, at + 40), s))
+        t = fma(g, load(formed, at + 48), fma(h, load(formed, at + 56), t))
+        grad_values[j] += total(add(s, t))
+
+
+@part
+def _gather(rows, slot, sizes, group, edges, source, gathered, messages, spare):
+    """T_v from all sources of one target, along some `edges`."""
+    for edge in range(*edges):
+        ask_for_row(rows, source, edge + 1)
+        at = 8 * (edge * sizes.groups + group) * sizes.real
+        for first in range(0, sizes.out, 8):
+            _read(messages, at, first, sizes.real, spare)
+            _outer(gathered, rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
+
+
+@part
+def _give_back(rows, slot, sizes, group, edges, source, formed, messages, spare, grad_values):
+    """d/d h_u += W_v^T g_uv for all sources of one target, along some `edges`."""
+    for edge in range(*edges):
+        ask_for_row(rows, source, edge + 1)
+        at = 8 * (edge * sizes.groups + group) * sizes.real
+        for first in range(0, sizes.out, 8):
+            _read(messages, at, first, sizes.real, spare)
+            where = (rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
+            _pull(formed, *where, grad_values)
+
+
+@part
+def _spend(weight, out, first, seen, count, slope, gathered, scale, shift, grad_weight):
+    """From T_v to the gradients of W, and of expand @ code in place of scales and shifts.
+
+    Clears T_v.
+    """
+    bend, zero = full(slope), full(weight.dtype.type(0))
+    for c in range(count):
+        p = 8 * out * (first + np.int64(get(seen, c)))
+        a, b = load(scale, 8 * c), load(shift, 8 * c)
+        of_a = of_b = zero
+        for o in range(0, 8 * out, 8):
+            t = load(gathered, 8 * out * c + o)
+            store(gathered, 8 * out * c + o, zero)
+            of_a, of_b = fma(t, load(weight, p + o), of_a), add(of_b, t)
+            store(grad_weight, p + o, add(load(grad_weight, p + o), fma(t, a, t)))
+        store(scale, 8 * c, where_positive(a, of_a, mul(of_a, bend)))
+        store(shift, 8 * c, where_positive(b, of_b, mul(of_b, bend)))
+
+
+@part
+def _generate_backward(generator, at, first, size, seen, count, rows, grad_code, grad_expand):
+    """From the gradient of expand @ code to those of both, four numbers of a code at a time."""
+    code, expand = generator
+    for k in range(0, 8 * size, 32):
+        some, sums = load_four(code, at + k, 8), load_four(grad_code, at + k, 8)
+        for c in range(count):
+            g, p = load(rows, 8 * c), 8 * size * (first + np.int64(get(seen, c))) + k
+            sums = fma_four(g, load_four(expand, p, 8), sums)
+            store_four(grad_expand, p, 8, fma_four(g, some, load_four(grad_expand, p, 8)))
+        store_four(grad_code, at + k, 8, sums)
+
+
+@kernel
+def backward(first, last, own, layer, grads):
+    """Fill `grads`; a piece of work is a group for some of the targets."""
+    cuts, sizes, targets = grads.weight.shape[0], layer.sizes, layer.ptr.size - 1
+    for piece in range(first, last):
+        group, cut = piece // cuts, piece % cuts
+        for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
+            count = take_columns(layer.columns, v, own.seen, own.slot)
+            at, column = 8 * (v * sizes.groups + group) * sizes.code, group * layer.rows.width
+            which = (at, column, sizes.code, layer.slope, own.seen, count)
+            _generate(layer.scale, *which, own.scale)
+            _generate(layer.shift, *which, own.shift)
+            columns, grad_values = (sizes.out, column, own.seen, count), grads.values[piece]
+            edges = (layer.ptr[v], layer.ptr[v + 1])
+            where = (layer.rows, own.slot, sizes, group, edges, layer.source)
+            if grad_values.size > 0:
+                _form(layer.weight, *columns, own.scale, own.shift, own.local)
+                _give_back(*where, own.local, grads.messages, own.spare, grad_values)
+            _gather(*where, own.gathered, grads.messages, own.spare)
+            changed = (own.gathered, own.scale, own.shift, grads.weight[cut])
+            _spend(layer.weight, *columns, layer.slope, *changed)
+            which = (at, column, sizes.code, own.seen, count)
+            to_scale, to_shift = grads.expands[0, cut], grads.expands[1, cut]
+            _generate_backward(layer.scale, *which, own.scale, grads.codes[0], to_scale)
+            _generate_backward(layer.shift, *which, own.shift, grads.codes[1], to_shift)

@@ -1,0 +1,128 @@
+"""Between torch tensors and the kernels that have heads in lanes: pad, pack, run, unpack."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nodewise.ops.fused import head_lanes
+from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
+from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
+from nodewise.ops.fused.layer import aligned, padded_width
+from nodewise.ops.fused.messages_backward import Grads
+from nodewise.ops.fused.simd import LANES
+from nodewise.ops.fused.threads import chunks_for, run, threads_for, workspace
+from nodewise.ops.inputs import MessageGrads, MessageInputs
+
+
+def serves(inputs: MessageInputs) -> bool:
+    """Whether heads come in eights, and no weight is dropped."""
+    return inputs.weight.size(0) % LANES == 0 and inputs.seed is None
+
+
+def _lanes(tensor: Tensor) -> Tensor:
+    """Heads in front, (H, a, b), to (groups, b, a, 8)."""
+    groups = tensor.detach().view(-1, LANES, *tensor.shape[1:])
+    return groups.permute(0, 3, 2, 1)
+
+
+def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
+    """The way back from (groups, b, a, 8)."""
+    return flat.view(groups, *shape, LANES).permute(0, 3, 2, 1).flatten(0, 1)
+
+
+def _code(code: Tensor) -> Tensor:
+    """(targets, H, size) to (targets, groups, size, 8)."""
+    return code.detach().view(code.size(0), -1, LANES, code.size(2)).transpose(2, 3)
+
+
+def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
+    more = (0, -code.size(2) % 4)
+    code, expand = (pad(part, more) if more[1] else part for part in (code, expand))
+    return flat(_code(code)), flat(_lanes(expand.transpose(1, 2)))
+
+
+def _layer(inputs: MessageInputs) -> HeadLayer:
+    heads, out, _ = inputs.weight.shape
+    weight = pad(inputs.weight.detach(), (0, 0, 0, -out % LANES))
+    size = inputs.scale_code.size(2)
+    sizes = Sizes(heads // LANES, weight.size(1), out, size + -size % 4)
+    return HeadLayer(
+        rows_of(inputs),
+        columns_of(inputs),
+        flat(_lanes(weight)),
+        _generator(inputs.scale_code, inputs.scale_expand),
+        _generator(inputs.shift_code, inputs.shift_expand),
+        sizes,
+        inputs.values.detach().numpy().dtype.type(inputs.slope),
+        inputs.source.numpy(),
+        inputs.ptr.numpy(),
+    )
+
+
+_kept = local()
+
+
+def _scratch(layer: HeadLayer, threads: int) -> list[HeadScratch]:
+    """Buffers for each thread, kept for the next layer of the same shape."""
+    key = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, threads)
+    kept: dict[tuple[Any, ...], list[HeadScratch]] = _kept.__dict__.setdefault("scratch", {})
+    if key not in kept:
+        kept[key] = [_make_scratch(layer) for _ in range(threads)]
+    return kept[key]
+
+
+def _make_scratch(layer: HeadLayer) -> HeadScratch:
+    width, dtype = layer.rows.width, layer.rows.values.dtype
+    rows, weights = LANES * width, LANES * layer.sizes.out * width
+    sizes = (rows, rows, weights, weights, LANES * LANES)
+    scale, shift, local, gathered, spare = (aligned(size, dtype) for size in sizes)
+    seen, slot = np.zeros(padded_width(width), np.int32), np.zeros(width, np.int32)
+    return HeadScratch(scale, shift, local, gathered, spare, seen, slot)
+
+
+def forward(inputs: MessageInputs) -> Tensor:
+    """Messages (E, H, out)."""
+    layer, work = _layer(inputs), work_of(inputs)
+    z = inputs.weight.new_empty(inputs.source.numel(), *inputs.weight.shape[:2])
+    cuts = chunks_for(inputs.ptr.numel() - 1)
+    pieces = cuts * layer.sizes.groups
+    own = _scratch(layer, threads_for(pieces, work))
+    run(head_lanes.forward, pieces, work, layer, cuts, flat(z), own=own)
+    return z
+
+
+def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> MessageGrads:
+    """Gradients of every input."""
+    layer, work, dtype = _layer(inputs), 2 * work_of(inputs), inputs.weight.dtype
+    groups, entries = layer.sizes.groups, inputs.values.numel() if for_values else 0
+    expand = layer.scale[1].size
+    each = layer.weight.size + 2 * expand + groups * entries
+    cuts = chunks_for(inputs.ptr.numel() - 1, each * dtype.itemsize, groups)
+    weight = workspace("weight", dtype, cuts, layer.weight.size)
+    codes = workspace("codes", dtype, 2, layer.scale[0].size)
+    expands = workspace("expands", dtype, 2, cuts, expand)
+    values = workspace("values", dtype, cuts * groups, entries)
+    filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
+    own = _scratch(layer, threads_for(cuts * groups, work))
+    run(head_lanes.backward, cuts * groups, work, layer, Grads(flat(grad_z), *filled), own=own)
+    # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.
+    width, padded, size = layer.rows.width, layer.sizes.code, inputs.scale_code.size(2)
+    code = [
+        part.view(-1, groups, padded, LANES)[:, :, :size].transpose(2, 3).flatten(1, 2).contiguous()
+        for part in codes
+    ]
+    expanded = [
+        _heads(part.sum(0), groups, width, padded)[:, :size].transpose(1, 2).contiguous()
+        for part in expands
+    ]
+    of_weight = _heads(weight.sum(0), groups, width, layer.sizes.out)[:, : layer.sizes.real]
+    return MessageGrads(
+        values.sum(0).view_as(inputs.values) if for_values else None,
+        of_weight.contiguous(),
+        *(code[0], expanded[0], code[1], expanded[1]),
+    )
