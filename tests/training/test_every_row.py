@@ -12,6 +12,7 @@ from nodewise.data.datasets import load_dataset
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite
 from nodewise.models.zoo import ZOO, Row
+from nodewise.training.engines import Loss
 from nodewise.training.task import dataset_source
 
 MAIN = Suite.load("main")
@@ -30,7 +31,7 @@ def test_some_epochs_lower_the_loss(
         dataset_source(dataset), model, 0, tmp_path, "official", settings, root=data_root
     ).run()
     lines = (tmp_path / "history.jsonl").read_text().splitlines()
-    losses = [json.loads(line)["cross_entropy"] for line in lines]
+    losses = [sum(json.loads(line)[term] for term in Loss._fields) for line in lines]
     assert len(losses) == 30 and fmean(losses[-5:]) < losses[0]
     assert 0 < record["test_accuracy"] < 1
 
@@ -41,4 +42,5 @@ def test_some_epochs_lower_the_loss(
 def test_embeddings_beat_chance(model: str, dataset: str, data_root: Path, tmp_path: Path) -> None:
     record = Job(dataset_source(dataset), model, 0, tmp_path, "official", root=data_root).run()
     labels = load_dataset(dataset, data_root).y
+    labels = labels[labels >= 0]
     assert record["test_accuracy"] > 1.1 * labels.bincount().max() / len(labels)
