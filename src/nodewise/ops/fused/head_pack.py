@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from threading import local
+from functools import partial
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, contiguous_format
 from torch.nn.functional import pad
 
 from nodewise.ops.fused import head_lanes
@@ -15,7 +15,7 @@ from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
 from nodewise.ops.fused.layer import aligned, padded_width
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.simd import LANES
-from nodewise.ops.fused.threads import chunks_for, run, threads_for, workspace
+from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
 
@@ -64,16 +64,10 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
     )
 
 
-_kept = local()
-
-
-def _scratch(layer: HeadLayer, threads: int) -> list[HeadScratch]:
-    """Buffers for each thread, kept for the next layer of the same shape."""
-    key = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, threads)
-    kept: dict[tuple[Any, ...], list[HeadScratch]] = _kept.__dict__.setdefault("scratch", {})
-    if key not in kept:
-        kept[key] = [_make_scratch(layer) for _ in range(threads)]
-    return kept[key]
+def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
+    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out)
+    buffers: list[HeadScratch] = scratch(("heads", *shape), threads, partial(_make_scratch, layer))
+    return buffers
 
 
 def _make_scratch(layer: HeadLayer) -> HeadScratch:
@@ -91,7 +85,7 @@ def forward(inputs: MessageInputs) -> Tensor:
     z = inputs.weight.new_empty(inputs.source.numel(), *inputs.weight.shape[:2])
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * layer.sizes.groups
-    own = _scratch(layer, threads_for(pieces, work))
+    own = _own(layer, threads_for(pieces, work))
     run(head_lanes.forward, pieces, work, layer, cuts, flat(z), own=own)
     return z
 
@@ -108,12 +102,15 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     expands = workspace("expands", dtype, 2, cuts, expand)
     values = workspace("values", dtype, cuts * groups, entries)
     filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
-    own = _scratch(layer, threads_for(cuts * groups, work))
+    own = _own(layer, threads_for(cuts * groups, work))
     run(head_lanes.backward, cuts * groups, work, layer, Grads(flat(grad_z), *filled), own=own)
     # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.
     width, padded, size = layer.rows.width, layer.sizes.code, inputs.scale_code.size(2)
     code = [
-        part.view(-1, groups, padded, LANES)[:, :, :size].transpose(2, 3).flatten(1, 2).contiguous()
+        part.view(-1, groups, padded, LANES)[:, :, :size]
+        .transpose(2, 3)
+        .clone(memory_format=contiguous_format)
+        .flatten(1, 2)
         for part in codes
     ]
     expanded = [

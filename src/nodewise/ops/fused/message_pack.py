@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import local
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -23,7 +23,7 @@ from nodewise.ops.fused.layer import (
 from nodewise.ops.fused.messages import forward as forward_kernel
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.messages_backward import backward as backward_kernel
-from nodewise.ops.fused.threads import chunks_for, run, threads_for, workspace
+from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
 
@@ -80,17 +80,10 @@ def _layer(inputs: MessageInputs) -> Layer:
     )
 
 
-_kept = local()
-
-
-def _scratch(layer: Layer, threads: int) -> list[Scratch]:
-    """Buffers for each thread, kept for the next layer of the same shape."""
-    sizes = (layer.rows.width, layer.blocks.heads * layer.blocks.per_head)
-    key = (layer.rows.values.dtype, *sizes, threads)
-    kept: dict[tuple[Any, ...], list[Scratch]] = _kept.__dict__.setdefault("scratch", {})
-    if key not in kept:
-        kept[key] = [make_scratch(layer) for _ in range(threads)]
-    return kept[key]
+def _own(layer: Layer, threads: int) -> list[Scratch]:
+    shape = (layer.rows.values.dtype, layer.rows.width, layer.blocks.heads * layer.blocks.per_head)
+    buffers: list[Scratch] = scratch(("blocks", *shape), threads, partial(make_scratch, layer))
+    return buffers
 
 
 def forward(inputs: MessageInputs) -> Tensor:
@@ -100,7 +93,7 @@ def forward(inputs: MessageInputs) -> Tensor:
     z = inputs.weight.new_empty(inputs.source.numel(), heads, out)
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * count_tiles(heads * layer.blocks.per_head)
-    own = _scratch(layer, threads_for(pieces, work))
+    own = _own(layer, threads_for(pieces, work))
     run(forward_kernel, pieces, work, layer, cuts, flat(z), own=own)
     return z
 
@@ -121,7 +114,7 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     expands = workspace("expands", dtype, 2, cuts, sizes["expands"] // 2)
     values = workspace("values", dtype, cuts * groups, sizes["values"] // groups)
     filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
-    own = _scratch(layer, threads_for(cuts * groups, work))
+    own = _own(layer, threads_for(cuts * groups, work))
     given = (layer, groups, Grads(flat(grad_z), *filled))
     run(backward_kernel, cuts * groups, work, *given, own=own)
     size = inputs.scale_code.size(2)

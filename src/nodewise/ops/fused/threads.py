@@ -19,6 +19,7 @@ from functools import cache
 from itertools import pairwise
 from math import prod
 from threading import Timer, local
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -144,3 +145,19 @@ class _Workspace(local):
 
 
 workspace = _Workspace()
+
+
+class _Scratch(local):
+    """Buffers for each thread that one caller uses, kept for the next layer of the same shape."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[object, ...], list[Any]] = {}
+
+    def __call__(self, shape: tuple[object, ...], threads: int, make: Callable[[], Any]) -> Any:
+        """What `make` made when this shape was first asked for, once for each thread."""
+        if (*shape, threads) not in self.kept:
+            self.kept[*shape, threads] = [make() for _ in range(threads)]
+        return self.kept[*shape, threads]
+
+
+scratch = _Scratch()
