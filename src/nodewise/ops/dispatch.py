@@ -81,15 +81,22 @@ def messages(
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, hood, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
-    inputs = (*_rows_and_columns(x, hood), weight, *scale, *shift, hood.source, hood.ptr)
+    rows_and_columns = _rows_and_columns(x, hood, weight.size(0))
+    inputs = (*rows_and_columns, weight, *scale, *shift, hood.source, hood.ptr)
     z: Tensor = registered.messages(*inputs, seed, rate, slope)
     return z
 
 
-def _rows_and_columns(x: Features, hood: Neighbourhood) -> tuple[Tensor | None, ...]:
-    """Rows as kernels take them, and the columns that each target's neighbours use, if not all."""
+def _rows_and_columns(x: Features, hood: Neighbourhood, heads: int) -> tuple[Tensor | None, ...]:
+    """Rows as kernels take them, and the columns that each target's neighbours use, if not all.
+
+    Crowded rows of one head are faster dense, four at a time; where there are more heads, zeros
+    that are multiplied cost more than that.
+    """
     if not isinstance(x, SparseRows):
         return None, None, x, None, None
+    if x.is_crowded and heads == 1 and not (x.is_thinned or x.values.requires_grad):
+        return None, None, x.dense(), None, None
     columns = (None, None) if x.is_crowded else x.pooled_places(hood)
     rows = (x.crow, x.col, x.values)
     if x.is_thinned and not x.values.requires_grad:

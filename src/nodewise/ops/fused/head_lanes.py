@@ -110,33 +110,42 @@ def _form(weight, out, first, seen, count, scale, shift, local):
 def _project(local, rows, slot, u, stride, first, spare):
     """Eight outputs of W_v h_u for eight heads, into `spare`."""
     begin, end, base = row_bounds(rows, u)
-    a = full(local.dtype.type(0))
-    b = c = d = e = f = g = h = a
+    zero = full(local.dtype.type(0))
+    a = b = (zero, zero, zero, zero)
     for j in range(begin, end):
         x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
-        a, b = fma(x, load(local, at), a), fma(x, load(local, at + 8), b)
-        c, d = fma(x, load(local, at + 16), c), fma(x, load(local, at + 24), d)
-        e, f = fma(x, load(local, at + 32), e), fma(x, load(local, at + 40), f)
-        g, h = fma(x, load(local, at + 48), g), fma(x, load(local, at + 56), h)
-    store(spare, 0, a)
-    store(spare, 8, b)
-    store(spare, 16, c)
-    store(spare, 24, d)
-    store(spare, 32, e)
-    store(spare, 40, f)
-    store(spare, 48, g)
-    store(spare, 56, h)
+        a = fma_four(x, load_four(local, at, 8), a)
+        b = fma_four(x, load_four(local, at + 32, 8), b)
+    store_four(spare, 0, 8, a)
+    store_four(spare, 32, 8, b)
 
 
 @part
-def _write(spare, messages, at, first, real):
+def _project_rows(local, values, width, p, q, stride, first, spare):
+    """The same for two dense rows, which begin at p and q: W_v is read once for both."""
+    zero = full(local.dtype.type(0))
+    a = b = c = d = (zero, zero, zero, zero)
+    for f in range(width):
+        at = stride * f + first
+        some, others = load_four(local, at, 8), load_four(local, at + 32, 8)
+        x, y = full(get(values, p + f)), full(get(values, q + f))
+        a, b = fma_four(x, some, a), fma_four(x, others, b)
+        c, d = fma_four(y, some, c), fma_four(y, others, d)
+    store_four(spare, 0, 8, a)
+    store_four(spare, 32, 8, b)
+    store_four(spare, 64, 8, c)
+    store_four(spare, 96, 8, d)
+
+
+@part
+def _write(spare, start, messages, at, first, real):
     """Eight outputs of eight heads to where a group's message begins, heads first."""
     if real == 8:
-        turn(spare, 0, messages, at)
+        turn(spare, start, messages, at)
     else:
         for o in range(min(8, real - first)):
             for head in range(8):
-                messages[at + head * real + first + o] = spare[8 * o + head]
+                messages[at + head * real + first + o] = spare[start + 8 * o + head]
 
 
 @part
@@ -154,12 +163,20 @@ def _read(messages, at, first, real, spare):
 @part
 def _send(rows, slot, sizes, group, edges, source, local, messages, spare):
     """Messages from all sources to one target, along some `edges`."""
-    for edge in range(*edges):
+    begin, end = edges
+    stride, apart = 8 * sizes.out, 8 * sizes.groups * sizes.real
+    for edge in range(begin, end, 2 if rows.dense else 1):
         ask_for_row(rows, source, edge + 1)
         at = 8 * (edge * sizes.groups + group) * sizes.real
         for first in range(0, sizes.out, 8):
-            _project(local, rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
-            _write(spare, messages, at, first, sizes.real)
+            if rows.dense:
+                p, q = source[edge] * rows.width, source[min(edge + 1, end - 1)] * rows.width
+                _project_rows(local, rows.values, rows.width, p, q, stride, 8 * first, spare)
+                if edge + 1 < end:
+                    _write(spare, 64, messages, at + apart, first, sizes.real)
+            else:
+                _project(local, rows, slot, source[edge], stride, 8 * first, spare)
+            _write(spare, 0, messages, at, first, sizes.real)
 
 
 @kernel
@@ -185,26 +202,19 @@ def forward(first, last, own, layer, cuts, messages):
 def _outer(local, rows, slot, u, stride, first, spare):
     """T_v += h_u^T g_uv for eight outputs of eight heads."""
     begin, end, base = row_bounds(rows, u)
-    a, b, c, d = load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24)
-    e, f, g, h = load(spare, 32), load(spare, 40), load(spare, 48), load(spare, 56)
+    a, b = load_four(spare, 0, 8), load_four(spare, 32, 8)
     for j in range(begin, end):
         x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
-        store(local, at, fma(x, a, load(local, at)))
-        store(local, at + 8, fma(x, b, load(local, at + 8)))
-        store(local, at + 16, fma(x, c, load(local, at + 16)))
-        store(local, at + 24, fma(x, d, load(local, at + 24)))
-        store(local, at + 32, fma(x, e, load(local, at + 32)))
-        store(local, at + 40, fma(x, f, load(local, at + 40)))
-        store(local, at + 48, fma(x, g, load(local, at + 48)))
-        store(local, at + 56, fma(x, h, load(local, at + 56)))
+        store_four(local, at, 8, fma_four(x, a, load_four(local, at, 8)))
+        store_four(local, at + 32, 8, fma_four(x, b, load_four(local, at + 32, 8)))
 
 
 @part
 def _pull(formed, rows, slot, u, stride, first, spare, grad_values):
     """d/d h_u += W_v^T g_uv for eight outputs of eight heads."""
     begin, end, base = row_bounds(rows, u)
-    a, b, c, d = load(spare, 0), load(spare, 8), load(spare, 16), load(spare, 24)
-    e, f, g, h = load(spare, 32), load(spare, 40), load(spare, 48), load(spare, 56)
+    a, b, c, d = load_four(spare, 0, 8)
+    e, f, g, h = load_four(spare, 32, 8)
     for j in range(begin, end):
         at = stride * get(slot, get(rows.col, j - base)) + first
         s = fma(a, load(formed, at), mul(b, load(formed, at + 8)))

@@ -73,7 +73,7 @@ def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
 def _make_scratch(layer: HeadLayer) -> HeadScratch:
     width, dtype = layer.rows.width, layer.rows.values.dtype
     rows, weights = LANES * width, LANES * layer.sizes.out * width
-    sizes = (rows, rows, weights, weights, LANES * LANES)
+    sizes = (rows, rows, weights, weights, 2 * LANES * LANES)
     scale, shift, local, gathered, spare = (aligned(size, dtype) for size in sizes)
     seen, slot = np.zeros(padded_width(width), np.int32), np.zeros(width, np.int32)
     return HeadScratch(scale, shift, local, gathered, spare, seen, slot)

@@ -171,6 +171,18 @@ def ask_for_row(rows, source, edge):
 
 
 @part
+def four_rows(rows, source, edge, last):
+    """Where the dense rows begin that four edges come from; beyond `last`, its own once more."""
+    width = rows.width
+    return (
+        source[edge] * width,
+        source[min(edge + 1, last)] * width,
+        source[min(edge + 2, last)] * width,
+        source[min(edge + 3, last)] * width,
+    )
+
+
+@part
 def take_columns(columns, v, seen, slot):
     """Lay out the columns that target v uses; returns how many."""
     everybody = columns.ptr.size == 1

@@ -14,9 +14,11 @@ import numpy as np
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
+from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
     WORD,
     ask_for_row,
+    four_rows,
     generate_tile,
     mask,
     mix,
@@ -92,25 +94,76 @@ def _project_four(local, rows, slot, u):
 
 
 @part
+def _write(heads, per_head, out, first, tile, edge, spare, start, messages):
+    """A tile's part of one edge's message, from eight lanes a block in `spare`."""
+    for t in range(tile):
+        at, width = place(heads, per_head, out, first + t, edge)
+        if width == 8:
+            store(messages, at, load(spare, start + 8 * t))
+        else:
+            for o in range(width):
+                messages[at + o] = spare[start + 8 * t + o]
+
+
+@part
+def _rows_one(local, values, width, starts, spare):
+    """Eight rows of W_v times four dense h_u: a column of W_v is used for all four at once."""
+    p, q, r, s = starts
+    a = full(local.dtype.type(0))
+    b = c = d = e = g = h = i = a
+    for f in range(0, width - 1, 2):
+        w, x = load(local, 8 * f), load(local, 8 * f + 8)
+        a, e = fma(full(get(values, p + f)), w, a), fma(full(get(values, p + f + 1)), x, e)
+        b, g = fma(full(get(values, q + f)), w, b), fma(full(get(values, q + f + 1)), x, g)
+        c, h = fma(full(get(values, r + f)), w, c), fma(full(get(values, r + f + 1)), x, h)
+        d, i = fma(full(get(values, s + f)), w, d), fma(full(get(values, s + f + 1)), x, i)
+    if width % 2 == 1:
+        f, w = width - 1, load(local, 8 * width - 8)
+        a, b = fma(full(get(values, p + f)), w, a), fma(full(get(values, q + f)), w, b)
+        c, d = fma(full(get(values, r + f)), w, c), fma(full(get(values, s + f)), w, d)
+    store_four(spare, 0, 8, (add(a, e), add(b, g), add(c, h), add(d, i)))
+
+
+@part
+def _rows_four(local, values, width, starts, spare):
+    """Four times eight rows of W_v times four dense h_u."""
+    p, q, r, s = starts
+    zero = full(local.dtype.type(0))
+    a = b = c = d = (zero, zero, zero, zero)
+    for f in range(width):
+        four = load_four(local, 32 * f, 8)
+        a = fma_four(full(get(values, p + f)), four, a)
+        b = fma_four(full(get(values, q + f)), four, b)
+        c = fma_four(full(get(values, r + f)), four, c)
+        d = fma_four(full(get(values, s + f)), four, d)
+    store_four(spare, 0, 8, a)
+    store_four(spare, 32, 8, b)
+    store_four(spare, 64, 8, c)
+    store_four(spare, 96, 8, d)
+
+
+@part
 def _send(rows, slot, heads, per_head, out, first, tile, edges, source, local, messages, spare):
     """Messages from all sources to one target, along some `edges`, for a tile of blocks."""
+    where = (heads, per_head, out, first, tile)
+    if rows.dense:
+        begin, end = edges
+        for edge in range(begin, end, 4):
+            starts = four_rows(rows, source, edge, end - 1)
+            if tile == 1:
+                _rows_one(local, rows.values, rows.width, starts, spare)
+            else:
+                _rows_four(local, rows.values, rows.width, starts, spare)
+            for i in range(min(4, end - edge)):
+                _write(*where, edge + i, spare, 8 * tile * i, messages)
+        return
     for edge in range(*edges):
         ask_for_row(rows, source, edge + 1)
         if tile == 1:
             store(spare, 0, _project_one(local, rows, slot, source[edge]))
         else:
-            a, b, c, d = _project_four(local, rows, slot, source[edge])
-            store(spare, 0, a)
-            store(spare, 8, b)
-            store(spare, 16, c)
-            store(spare, 24, d)
-        for t in range(tile):
-            at, width = place(heads, per_head, out, first + t, edge)
-            if width == 8:
-                store(messages, at, load(spare, 8 * t))
-            else:
-                for o in range(width):
-                    messages[at + o] = spare[8 * t + o]
+            store_four(spare, 0, 8, _project_four(local, rows, slot, source[edge]))
+        _write(*where, edge, spare, 0, messages)
 
 
 @part

@@ -13,12 +13,14 @@ import numpy as np
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
+from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.generate import generate_backward
 from nodewise.ops.fused.layer import (
     TILE,
     WORD,
     Floats,
     ask_for_row,
+    four_rows,
     generate_tile,
     mask,
     mix,
@@ -82,8 +84,46 @@ def _outer_four(local, rows, slot, u, a, b, c, d):
 
 
 @part
+def _outer_rows_one(local, values, width, starts, spare):
+    """T_v += h_u^T g_uv for four dense h_u: a column of T_v is changed by all four at once."""
+    p, q, r, s = starts
+    a, b, c, d = load_four(spare, 0, 8)
+    for f in range(width):
+        t = fma(full(get(values, p + f)), a, load(local, 8 * f))
+        t = fma(full(get(values, q + f)), b, t)
+        t = fma(full(get(values, r + f)), c, t)
+        store(local, 8 * f, fma(full(get(values, s + f)), d, t))
+
+
+@part
+def _outer_rows_four(local, values, width, starts, spare):
+    """The same for four times eight rows of W_v."""
+    p, q, r, s = starts
+    a, b = load_four(spare, 0, 8), load_four(spare, 32, 8)
+    c, d = load_four(spare, 64, 8), load_four(spare, 96, 8)
+    for f in range(width):
+        four = fma_four(full(get(values, p + f)), a, load_four(local, 32 * f, 8))
+        four = fma_four(full(get(values, q + f)), b, four)
+        four = fma_four(full(get(values, r + f)), c, four)
+        store_four(local, 32 * f, 8, fma_four(full(get(values, s + f)), d, four))
+
+
+@part
 def _gather(rows, slot, heads, per_head, out, first, tile, edges, source, local, messages, spare):
     """T_v from all sources of one target, along some `edges`, for a tile of blocks."""
+    if rows.dense:
+        begin, end = edges
+        for edge in range(begin, end, 4):
+            spare[:] = 0
+            for i in range(min(4, end - edge)):
+                to = spare[8 * tile * i :]
+                _read(messages, heads, per_head, out, first, tile, edge + i, to)
+            starts = four_rows(rows, source, edge, end - 1)
+            if tile == 1:
+                _outer_rows_one(local, rows.values, rows.width, starts, spare)
+            else:
+                _outer_rows_four(local, rows.values, rows.width, starts, spare)
+        return
     for edge in range(*edges):
         ask_for_row(rows, source, edge + 1)
         _read(messages, heads, per_head, out, first, tile, edge, spare)
