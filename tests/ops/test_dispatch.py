@@ -177,6 +177,23 @@ def test_rows_without_their_zeros_are_the_same_rows() -> None:
     assert col.tolist() == [1, 0, 2] and values.tolist() == [2, 3, 4]
 
 
+@pytest.mark.parametrize("heads", [1, 5, 8])
+@pytest.mark.parametrize(("targets", "edges"), [(0, 0), (1, 0), (1, 3)])
+def test_messages_to_nobody_and_from_nobody_agree(heads: int, targets: int, edges: int) -> None:
+    torch.manual_seed(3)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, dtype=torch.float64)
+
+    hood = Neighbourhood.from_edges(torch.zeros(2, edges, dtype=torch.int64), targets, 3)
+    scale, shift = ((normal(targets, heads, 1), normal(heads, 4, 1)) for _ in range(2))
+    case = MessageCase(normal(3, 4), normal(heads, 3, 4), scale, shift, hood, None)
+    expected = gradients(case, case.x, "reference")
+    for kernel in FAST:
+        for ours, truth in zip(gradients(case, case.x, kernel), expected, strict=True):
+            torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
 def a_case(rate: float, *, heads: int = 2) -> MessageCase:
     torch.manual_seed(1)
     edge_index = torch.tensor([[0, 1, 2, 2, 2, 4, 0], [1, 1, 0, 0, 3, 3, 3]])

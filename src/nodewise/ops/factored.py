@@ -31,10 +31,13 @@ def _limit(numbers_each: int) -> int:
 def _target_chunks(ptr: Tensor, numbers_per_edge: int) -> Iterator[tuple[int, int, slice]]:
     """Cut the targets so that a chunk's edges (and targets) times their width stay bounded.
 
-    The edges of one target that are too many by themselves are cut, too.
+    The edges of one target that are too many by themselves are cut, too. There is always a chunk,
+    so that no gradient is lost where there are no targets.
     """
     limit = _limit(numbers_per_edge)
     ends, first = ptr.tolist(), 0
+    if len(ends) == 1:
+        yield 0, 0, slice(0, 0)
     for v in range(1, len(ends)):
         last = v + 1 == len(ends)
         if last or ends[v + 1] - ends[first] > limit or v + 1 - first > limit:
@@ -79,7 +82,7 @@ def messages(
 ) -> Tensor:
     """As `reference.messages`, in chunks; `x` may be sparse."""
     heads, out, width = weight.shape
-    z = [weight.new_zeros(0, heads, out)]
+    z: list[Tensor] = []
     numbers = heads * width * (1 if drop is None else out)
     for first, last, edges in _target_chunks(hood.ptr, numbers):
         some = checkpoint(
@@ -104,10 +107,10 @@ def squares(
     scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float
 ) -> tuple[Tensor, Tensor]:
     """As `reference.squares`, in chunks of nodes."""
-    sums = [(scale[0].new_zeros(()), scale[0].new_zeros(()))]
+    sums: list[tuple[Tensor, Tensor]] = []
     heads, width, _ = scale[1].shape
     step = _limit(heads * width)
-    for start in range(0, len(scale[0]), step):
+    for start in range(0, max(len(scale[0]), 1), step):
         some = [(code[start : start + step], expand) for code, expand in (scale, shift)]
         found = checkpoint(
             reference.squares, *some, slope, use_reentrant=False, preserve_rng_state=False

@@ -26,7 +26,7 @@ def serves(inputs: MessageInputs) -> bool:
 
 def _lanes(tensor: Tensor) -> Tensor:
     """Heads in front, (H, a, b), to (groups, b, a, 8)."""
-    groups = tensor.detach().view(-1, LANES, *tensor.shape[1:])
+    groups = tensor.detach().unflatten(0, (-1, LANES))
     return groups.permute(0, 3, 2, 1)
 
 
@@ -37,7 +37,7 @@ def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
 
 def _code(code: Tensor) -> Tensor:
     """(targets, H, size) to (targets, groups, size, 8)."""
-    return code.detach().view(code.size(0), -1, LANES, code.size(2)).transpose(2, 3)
+    return code.detach().unflatten(1, (-1, LANES)).transpose(2, 3)
 
 
 def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:

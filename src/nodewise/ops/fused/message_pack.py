@@ -117,9 +117,9 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     own = _own(layer, threads_for(cuts * groups, work))
     given = (layer, groups, Grads(flat(grad_z), *filled))
     run(backward_kernel, cuts * groups, work, *given, own=own)
-    size = inputs.scale_code.size(2)
+    size, padded = inputs.scale_code.size(2), layer.scale.size
     # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.
-    code = [part.view(*inputs.scale_code.shape[:2], -1)[..., :size].clone() for part in codes]
+    code = [part.view(-1, heads, padded)[..., :size].clone() for part in codes]
     expand = [
         part.sum(0).view(*inputs.scale_expand.shape[:2], -1)[..., :size].contiguous()
         for part in expands

@@ -62,7 +62,8 @@ def squares(
     a, b = sums.view(2, -1).sum(1).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    of_code = codes.view(2, sizes.heads, sizes.groups, -1, GROUP, 4).permute(0, 2, 4, 1, 3, 5)
+    of_four = (sizes.bottleneck // 4, GROUP, 4)
+    of_code = codes.view(2, sizes.heads, sizes.groups, *of_four).permute(0, 2, 4, 1, 3, 5)
     of_code = of_code.flatten(4).flatten(1, 2)[:, : code.size(0), :, : code.size(2)]
     of_expand = expands.view(2, sizes.heads, sizes.parts, sizes.bottleneck, -1).sum(2)
     of_expand = of_expand[:, :, : expand.size(2), : expand.size(1)].transpose(2, 3)
