@@ -26,8 +26,8 @@ def serves(inputs: MessageInputs) -> bool:
 
 def _lanes(tensor: Tensor) -> Tensor:
     """Heads in front, (H, a, b), to (groups, b, a, 8)."""
-    groups = tensor.detach().unflatten(0, (-1, LANES))
-    return groups.permute(0, 3, 2, 1)
+    heads, *rest = tensor.shape
+    return tensor.detach().view(heads // LANES, LANES, *rest).permute(0, 3, 2, 1)
 
 
 def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
@@ -37,7 +37,8 @@ def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
 
 def _code(code: Tensor) -> Tensor:
     """(targets, H, size) to (targets, groups, size, 8)."""
-    return code.detach().unflatten(1, (-1, LANES)).transpose(2, 3)
+    targets, heads, size = code.shape
+    return code.detach().view(targets, heads // LANES, LANES, size).transpose(2, 3)
 
 
 def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
