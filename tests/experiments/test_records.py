@@ -135,11 +135,16 @@ def test_a_copy_of_a_run_is_not_a_second_one(tmp_path: Path) -> None:
 
 
 def test_records_of_several_versions_are_told(tmp_path: Path) -> None:
-    put_runs(tmp_path, "LGCN", [0.8, 0.81])
-    assert suite_runs(tmp_path, Suite.load("main")).notes == []
-    folder = tmp_path / "runs" / "cora" / "LGCN" / "official"
-    change(folder / "seed-1" / "result.json", versions={"torch": "2.0"})
-    assert suite_runs(tmp_path, Suite.load("main")).notes == ["records made with torch 1.0 and 2.0"]
+    put_runs(tmp_path, "LGCN", [0.8, 0.81, 0.82])
+    told, folder = [], tmp_path / "runs" / "cora" / "LGCN" / "official"
+    for seed in range(3):
+        told.append(suite_runs(tmp_path, Suite.load("main")).notes)
+        change(folder / f"seed-{seed}" / "result.json", versions={"torch": f"{seed + 2}.0"})
+    assert told == [
+        [],
+        ["records made with torch 1.0 and 2.0"],
+        ["records made with torch 1.0, 2.0 and 3.0"],
+    ]
 
 
 @pytest.mark.parametrize("per_seed", [False, True])

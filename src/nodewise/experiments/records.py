@@ -114,7 +114,10 @@ class SuiteRuns:
                 for name, version in record.get("versions", {}).items():
                     found.setdefault(name, set()).add(str(version))
         mixed = {name: sorted(versions) for name, versions in found.items() if len(versions) > 1}
-        return [f"records made with {name} {' and '.join(v)}" for name, v in mixed.items()]
+        return [
+            f"records made with {name} {', '.join(others)} and {last}"
+            for name, (*others, last) in mixed.items()
+        ]
 
 
 def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
