@@ -21,14 +21,14 @@ def differences(
         of_rows: Differences by row and by way of comparing.
         printed: The paper's differences by row.
     """
-    figure, (axes,) = new_figure(7.6, 1.4 + 0.42 * len(of_rows))
+    figure, (axes,) = new_figure(7.6, 1.4 + 0.5 * len(of_rows))
     axes.axvline(0, color="#666666", linewidth=1)
     axes.set_xlim(*_limits(of_rows, printed))
     ways = list(dict.fromkeys(way for of_row in of_rows.values() for way in of_row))
     for i, (row, of_row) in enumerate(of_rows.items()):
         for way, found in of_row.items():
             k = ways.index(way)
-            _interval(axes, i + 0.26 * (k - (len(ways) - 1) / 2), found, k)
+            _interval(axes, i + 0.32 * (k - (len(ways) - 1) / 2), found, k)
         if row in printed:
             hollow(axes, 100 * printed[row], i, 3)
     axes.set_yticks(range(len(of_rows)), list(of_rows))
@@ -52,13 +52,13 @@ def _limits(
 
 
 def _interval(axes: Axes, height: float, found: Difference, k: int) -> None:
-    """Interval, seeds, mean; where the picture ends before the interval, an arrow says so."""
+    """Interval, mean, seeds below; where the picture ends before the interval, an arrow says so."""
     colour, low, high = COLOURS[k], 100 * found.low, 100 * found.high
-    axes.plot([low, high], [height, height], color=colour, linewidth=2, solid_capstyle="butt")
+    axes.plot([low, high], [height, height], color=colour, linewidth=2.5, solid_capstyle="butt")
     left, right = axes.get_xlim()
     for end, mark, is_out in ((left, "<", low < left), (right, ">", high > right)):
         if is_out:
             axes.plot(end, height, mark, color=colour, markersize=7, clip_on=False)
-    gaps = [100 * gap for gap in found.gaps]
-    axes.plot(gaps, [height] * len(gaps), ".", color=colour, mec="white", mew=0.6, markersize=7)
     axes.plot(100 * found.mean, height, MARKS[k], color=colour, markersize=7)
+    gaps = [100 * gap for gap in found.gaps]
+    axes.plot(gaps, [height + 0.14] * len(gaps), ".", color=colour, mew=0, alpha=0.6, markersize=5)
