@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -192,6 +193,24 @@ def test_messages_to_nobody_and_from_nobody_agree(heads: int, targets: int, edge
     for kernel in FAST:
         for ours, truth in zip(gradients(case, case.x, kernel), expected, strict=True):
             torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("heads", [1, 8])
+@pytest.mark.parametrize("is_thinned", [False, True])
+def test_crowded_rows_agree_where_nobody_asks_for_their_gradient(
+    heads: int, is_thinned: bool
+) -> None:
+    case = a_case(0.0, heads=heads)
+    rows = replace(sparse(case.x), is_thinned=is_thinned)
+    assert rows.is_crowded
+    found = []
+    for kernel in ("reference", "fused"):
+        leaves = [leaf.clone().requires_grad_() for leaf in (case.weight, *case.scale, *case.shift)]
+        with dispatch.use_kernel(kernel):
+            z = dispatch.messages(rows, leaves[0], leaves[1:3], leaves[3:], case.hood)  # type: ignore[arg-type]
+        found.append([z, *torch.autograd.grad(z.sin().sum(), leaves)])
+    for truth, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
 def a_case(rate: float, *, heads: int = 2) -> MessageCase:

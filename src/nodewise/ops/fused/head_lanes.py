@@ -1,8 +1,8 @@
 """Localized messages of eight heads at a time, every lane a head.
 
 What `messages` and `messages_backward` do, for heads that come in eights: generators, W_v and their
-gradients are then products of whole vectors, nothing is added up across lanes, and no number has to
-be spread over them but the features themselves. Without DropConnect, whose masks run along a head.
+gradients are then products of whole vectors. Only the features are spread over lanes, and only
+their gradient is added up across them. Without DropConnect, whose masks run along a head.
 
 Layouts, all flat, the eight heads of a group last: `weight` (groups, width, out, 8) with `out` a
 multiple of 8, `expand` (groups, width, size, 8) and `code` (nodes, groups, size, 8) with `size` a

@@ -6,7 +6,7 @@ larger part of the work, a product of matrices that nothing else has to wait for
 known as soon as r is, up to the factor that the loss puts on the sum, and taken in the same sweep.
 
 Four nodes by a panel of features at a time, so that a panel of `expand`, of its gradient, and of
-the rows in between stay in the innermost cache for all nodes. Nothing of size N x d0 is stored.
+the rows in between stay close to the core for all nodes. Nothing of size N x d0 is stored.
 
 Layouts, flat but for the heads: `code` (heads, nodes, bottleneck), `expand` (heads, bottleneck,
 width), rows (4, panel), with `width` a multiple of 32, `bottleneck` and nodes of 4, padded by

@@ -14,7 +14,8 @@ from nodewise.ops.fused.threads import run, threads_for, workspace
 
 # Heads and parts of the nodes together: so many pieces of work for each generator, or a few more.
 _PIECES = 8
-# Numbers in a panel of `expand`: its gradient and the rows beside it fill the innermost cache.
+# Numbers in a panel of `expand`. A smaller one would stay in the innermost cache with its gradient
+# and the rows beside it, but sums across lanes, once a panel, would cost more than that saves.
 _PANEL = 4096
 
 
