@@ -147,7 +147,7 @@ def test_places_of_rows_alone_are_their_own() -> None:
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_dropped_entries_make_no_difference(rate: float) -> None:
     case = a_case(rate)
-    rows = sparse(case.x).dropout(0.6, training=True)
+    rows = dispatch.dropout(sparse(case.x), 0.6, training=True)
     assert rows.is_thinned and 0 < rows.values.count_nonzero() < rows.values.numel()
     leaves = [leaf.clone().requires_grad_() for leaf in (case.weight, *case.scale, *case.shift)]
     found = {}
@@ -161,10 +161,36 @@ def test_dropped_entries_make_no_difference(rate: float) -> None:
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (8,), (9,), (3, 5, 11), (700, 33)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dropout_is_the_same_in_every_kernel(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    found = {}
+    for kernel in dispatch.KERNELS:
+        torch.manual_seed(1)
+        x = torch.randn(shape, dtype=dtype, requires_grad=True)
+        pull = torch.randn(shape, dtype=dtype)
+        with dispatch.use_kernel(kernel):
+            out = dispatch.dropout(x, 0.4, training=True)
+        found[kernel] = [out, *torch.autograd.grad(out, x, pull)]
+    assert (found["reference"][0] == 0).sum() < out.numel() * 0.6 + 4
+    for kernel in FAST:
+        for ours, truth in zip(found[kernel], found["reference"], strict=True):
+            torch.testing.assert_close(ours, truth, rtol=1e-6, atol=0)
+            assert torch.equal(ours == 0, truth == 0)
+
+
+def test_dropout_of_rows_that_lie_elsewhere_in_memory_goes_by_their_order() -> None:
+    x, found = torch.randn(5, 17), []
+    for rows in (x, x.t().contiguous().t()):
+        torch.manual_seed(2)
+        found.append(dispatch.dropout(rows, 0.5, training=True))
+    assert torch.equal(*found)
+
+
 def test_dropped_entries_have_a_gradient_where_it_is_asked_for() -> None:
     case = a_case(0.0)
     values = sparse(case.x).values.clone().requires_grad_()
-    rows = sparse(case.x).with_values(values).dropout(0.6, training=True)
+    rows = dispatch.dropout(sparse(case.x).with_values(values), 0.6, training=True)
     z = dispatch.messages(rows, case.weight, case.scale, case.shift, case.hood)
     (grad,) = torch.autograd.grad(z.sum(), values)
     assert grad.count_nonzero() > 0 and (grad[rows.values == 0] == 0).all()
@@ -337,6 +363,8 @@ def test_opcheck_of_edges_and_sums() -> None:
     results.append(
         torch.library.opcheck(ops.pool_rows, (*args, *rows.pooled_places(hood), rows.width))
     )
+    args = (torch.randn(3, 5).double().requires_grad_(), torch.tensor(7), 0.4)
+    results.append(torch.library.opcheck(ops.dropout, args))
     assert all(set(result.values()) == {"SUCCESS"} for result in results)
 
 

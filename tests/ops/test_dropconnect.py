@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nodewise.ops.dropconnect import DropConnect, keep_mask
+from nodewise.ops.dropconnect import DropConnect, keep_entries, keep_mask
 
 NODES, HEADS, OUT, WIDTH = 60, 4, 8, 100
 
@@ -33,6 +33,28 @@ def test_neighbours_along_every_axis_are_independent(rate: float, axis: int) -> 
         second = kept.narrow(axis, step, kept.size(axis) - step)
         correlation = (first * second).mean() / (rate * (1 - rate))
         assert abs(correlation.item()) < 4 / first.numel() ** 0.5
+
+
+def entries(rate: float, seed: int, count: int = 200_003) -> Tensor:
+    drop = DropConnect(rate, torch.tensor(seed))
+    return keep_entries(drop, count, torch.device("cpu")).double()
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize("seed", [0, 1, 12345, 2**31 - 1])
+def test_kept_fraction_of_entries_within_four_sigma(rate: float, seed: int) -> None:
+    kept = entries(rate, seed)
+    sigma = (rate * (1 - rate) / kept.numel()) ** 0.5
+    assert abs(kept.mean().item() - (1 - rate)) < 4 * sigma
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.4, 0.9])
+@pytest.mark.parametrize("step", [1, 2, 7, 8, 9, 16, 1433])
+def test_entries_and_draws_are_independent(rate: float, step: int) -> None:
+    kept = entries(rate, 3) - (1 - rate)
+    for other in (kept, entries(rate, 4) - (1 - rate)):
+        correlation = (kept[:-step] * other[step:]).mean() / (rate * (1 - rate))
+        assert abs(correlation.item()) < 4 / (kept.numel() - step) ** 0.5
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.4, 0.9])

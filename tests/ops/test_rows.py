@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from nodewise.ops.dispatch import pool_rows, project
+from nodewise.ops.dispatch import dropout, pool_rows, project
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows, as_features, take_rows
 from tests.graphs import MessageCase, message_cases
@@ -27,11 +27,11 @@ def test_all_ways_in_and_out_agree(case: MessageCase) -> None:
 def test_dropout_keeps_the_places_and_the_mean() -> None:
     torch.manual_seed(0)
     rows = SparseRows.from_dense(torch.ones(100, 50))
-    dropped = rows.dropout(0.4, training=True)
+    dropped = dropout(rows, 0.4, training=True)
     assert dropped.columns is rows.columns
     assert dropped.values.mean().item() == pytest.approx(1.0, abs=0.05)
     assert dropped.values.unique().tolist() == pytest.approx([0, 1 / 0.6])
-    assert torch.equal(rows.dropout(0.4, training=False).values, rows.values)
+    assert torch.equal(dropout(rows, 0.4, training=False).values, rows.values)
 
 
 def test_a_csr_tensor_is_taken_apart_once() -> None:

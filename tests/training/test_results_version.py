@@ -5,15 +5,15 @@ import pytest
 from nodewise.training.run import RESULTS_VERSION, Watch, train
 from tests.training.tasks import small_task
 
-# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, or a
-# recipe changed: records tell recipes apart by their settings.
+# The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, random
+# numbers were drawn in another way, or a recipe changed: records tell recipes apart by settings.
 LOSSES = {
-    "LGCN": 1.51954,
-    "LGAT": 1.169467,
-    "LGIN": 1.407908,
-    "LGCN:global": 1.152854,
-    "GCN": 1.105584,
-    "GAT-FiLM": 0.891481,
+    "LGCN": 1.896148,
+    "LGAT": 0.980806,
+    "LGIN": 1.160558,
+    "LGCN:global": 1.103132,
+    "GCN": 1.174154,
+    "GAT-FiLM": 1.398441,
 }
 
 

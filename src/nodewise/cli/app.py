@@ -68,6 +68,9 @@ def main() -> None:
     # Before torch is loaded: its threads would spin while they wait. On a machine that others use,
     # too, that made training ten times slower than on one thread.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # Likewise: large tensors in large pages. Rows of a graph that does not fit the caches are far
+    # apart, and to find out where each page lies took longer than to bring the row.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         app()
     except NodewiseError as error:

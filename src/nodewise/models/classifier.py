@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from torch import Tensor
 from torch.nn import LayerNorm, Module, ModuleList, Parameter
-from torch.nn.functional import dropout, elu
+from torch.nn.functional import elu
 
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
@@ -15,6 +15,7 @@ from nodewise.nn.block import Block
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
+from nodewise.ops.dispatch import dropout
 from nodewise.ops.rows import Features, SparseRows, as_features
 
 Act = Callable[[Tensor], Tensor]
@@ -126,7 +127,9 @@ class Classifier(Module):
         x, made = as_features(x), Modulations()
         for i, conv in enumerate(self.layers[:count]):
             graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
-            out, more = conv(self._drop(x), graph, edge_weight, return_modulations=True)
+            out, more = conv(
+                dropout(x, self.dropout, self.training), graph, edge_weight, return_modulations=True
+            )
             x, made = self._finish(i, out, x, graph), made + more
         return x, made
 
@@ -138,11 +141,6 @@ class Classifier(Module):
         if self.residual and isinstance(x, Tensor) and x.size(1) == out.size(1):
             out = out + (graph.rows_of_targets(x) if isinstance(graph, Block) else x)
         return out
-
-    def _drop(self, x: Features) -> Features:
-        if isinstance(x, SparseRows):
-            return x.dropout(self.dropout, self.training)
-        return dropout(x, self.dropout, self.training)
 
 
 def layer_sizes(

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Linear, Module, Parameter
-from torch.nn.functional import cross_entropy, dropout, logsigmoid
+from torch.nn.functional import cross_entropy, logsigmoid
 
 from nodewise.errors import InputError
 from nodewise.models.context_pairs import Pairs
-from nodewise.ops.dispatch import project
+from nodewise.ops.dispatch import AnyFeatures, dropout, project
 from nodewise.ops.rows import Features, SparseRows, as_features, take_rows
 
 
@@ -92,20 +92,15 @@ class Planetoid(Module):
     def _halves(self, x: Features, nodes: Tensor) -> tuple[Tensor, Tensor]:
         """The logits' two summands: what the features say, and what the embedding says."""
         of_x = project(self._drop(x), self.of_features.weight) + self.of_features.bias
-        of_e = self.of_embedding(self._drop_dense(self.embed(x, nodes)))
+        of_e = self.of_embedding(self._drop(self.embed(x, nodes)))
         weights = self.classifier.weight.chunk(2, 1)
         left, right = (
-            self._drop_dense(hidden.relu()) @ weight.t()
+            self._drop(hidden.relu()) @ weight.t()
             for hidden, weight in zip((of_x, of_e), weights, strict=True)
         )
         return left, right
 
-    def _drop(self, x: Features) -> Features:
-        if isinstance(x, SparseRows):
-            return x.dropout(self.dropout, self.training)
-        return self._drop_dense(x)
-
-    def _drop_dense(self, x: Tensor) -> Tensor:
+    def _drop(self, x: AnyFeatures) -> AnyFeatures:
         return dropout(x, self.dropout, self.training)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
-from torch.nn.functional import dropout, leaky_relu
+from torch.nn.functional import leaky_relu
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import aggregation_resolver
 
@@ -21,6 +21,7 @@ from nodewise.nn.attention import Attention, softmax
 from nodewise.nn.block import Block, BlockRule
 from nodewise.nn.inits import glorot
 from nodewise.ops.dispatch import (
+    dropout,
     gather_sources,
     gather_targets,
     project,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
-from torch.nn.functional import dropout
 from torch_geometric.nn import MessagePassing
 
 from nodewise.errors import InputError
@@ -23,7 +22,7 @@ from nodewise.nn.aggregators import (
 )
 from nodewise.nn.block import Block, block_of
 from nodewise.nn.inits import initializer
-from nodewise.ops.dispatch import gather_sources, messages, project, sum_neighbours
+from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbours
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.rows import Features, SparseRows, as_features
 

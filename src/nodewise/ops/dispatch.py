@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -21,6 +23,7 @@ from nodewise.ops.rows import Features, SparseRows
 KERNELS = ("reference", "factored", "fused")
 SLOPE = 0.2
 Pair = tuple[Tensor, Tensor]
+AnyFeatures = TypeVar("AnyFeatures", Tensor, SparseRows, Features)
 
 # A plain global and not a ContextVar, which torch.compile cannot trace.
 _wanted: str = "fused"
@@ -142,6 +145,26 @@ def modulate_edges(
         z, *scale, *shift, hood.source, hood.ptr, back.ptr, back.edge_id, slope
     )
     return out, a, b
+
+
+def dropout(x: AnyFeatures, rate: float, training: bool) -> AnyFeatures:
+    """x with some entries dropped and the others grown; x itself when not training.
+
+    Of sparse rows, entries that are there are dropped: the others are zero in any case.
+    """
+    drop = DropConnect.draw(rate, training)
+    if drop is None:
+        return x
+    if isinstance(x, SparseRows):
+        return replace(x, values=_dropout(x.values, drop), is_thinned=True)
+    return _dropout(x, drop)
+
+
+def _dropout(x: Tensor, drop: DropConnect) -> Tensor:
+    if kernel_for(x) != "fused":
+        return reference.dropout(x, drop)
+    out: Tensor = registered.dropout(x, drop.seed, drop.rate)
+    return out
 
 
 # Torch cuts a sum of so many numbers, or more, into a part for each thread.

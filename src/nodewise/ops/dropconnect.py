@@ -1,8 +1,10 @@
-"""Node-wise DropConnect without storing a mask: each entry of W_v has its own hash.
+"""Dropout without storing a mask: each entry has its own hash.
 
-Entry (v, head, out, in) of all localized weights is kept when a 32-bit hash of (seed, v, head, in,
-out) is at least rate * 2**32. The mask is a pure function of these numbers, so the backward pass
-draws it again instead of remembering it, and every kernel and thread count draws the same one.
+Entry (v, head, out, in) of all localized weights (node-wise DropConnect) is kept when a 32-bit hash
+of (seed, v, head, in, out) is at least rate * 2**32, entry i of a tensor when one of (seed, i) is.
+The mask is a pure function of these numbers, so the backward pass draws it again instead of
+remembering it, and every kernel and thread count draws the same one. It also costs less: torch
+draws its random numbers one by one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _WORD = 0xFFFFFFFF
 
 
 class DropConnect(NamedTuple):
-    """How much of every localized weight W_v to drop, and which draw this is.
+    """How much of every localized weight W_v, or of a tensor, to drop, and which draw this is.
 
     Attributes:
         rate: The share of entries set to zero; the others grow by 1 / (1 - rate).
@@ -72,3 +74,14 @@ def keep_mask(drop: DropConnect, nodes: Tensor, heads: int, out: int, width: int
     input_bits = mix((head_bits[..., None] + column * INPUT_STRIDE) & _WORD)
     entry_bits = mix((input_bits[:, :, None, :] + row[:, None] * LANE_STRIDE) & _WORD)
     return (entry_bits >= drop.threshold).to(torch.float64)
+
+
+def keep_entries(drop: DropConnect, count: int, device: torch.device) -> Tensor:
+    """Which of a tensor's entries stay, in their order: booleans of shape (count,).
+
+    Eight neighbours share a word that is hashed once more for each of them.
+    """
+    entry = torch.arange(count, device=device)
+    eight = torch.div(entry, 8, rounding_mode="floor")
+    block_bits = mix((mix(drop.seed) + eight * INPUT_STRIDE) & _WORD)
+    return mix((block_bits + entry % 8 * LANE_STRIDE) & _WORD) >= drop.threshold

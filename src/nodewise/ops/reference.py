@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 
-from nodewise.ops.dropconnect import DropConnect, keep_mask
+from nodewise.ops.dropconnect import DropConnect, keep_entries, keep_mask
 from nodewise.ops.neighbourhood import Neighbourhood
 
 
@@ -108,3 +108,9 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
 def project(x: Tensor, weight: Tensor) -> Tensor:
     """x weight^T for dense rows, shape (N, out)."""
     return x @ weight.t()
+
+
+def dropout(x: Tensor, drop: DropConnect) -> Tensor:
+    """x without the dropped entries, the others grown by 1 / (1 - rate)."""
+    keep = keep_entries(drop, x.numel(), x.device).view(x.shape)
+    return x * keep / (1 - drop.rate)

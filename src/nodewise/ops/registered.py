@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.inputs import MessageInputs, PoolInputs
 
 
@@ -366,6 +367,26 @@ def _grad_pool(ops: Any, ctx: Any, grad: Any) -> Any:
     return *grads, None, None, None, None, None, None, None
 
 
+def _dropout(x: Tensor, seed: Tensor, rate: float) -> Tensor:
+    """x without the entries that the seed's mask drops, the others grown."""
+    from nodewise.ops.fused import dropout_pack
+
+    return dropout_pack.dropout(x, DropConnect(rate, seed))
+
+
+def _fake_dropout(x: Tensor, seed: Tensor, rate: float) -> Any:
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def _save_dropout(ctx: Any, inputs: Any, output: Any) -> None:
+    _, seed, ctx.rate = inputs
+    ctx.save_for_backward(seed)
+
+
+def _grad_dropout(ops: Any, ctx: Any, grad: Any) -> Any:
+    return ops.dropout(grad, *ctx.saved_tensors, ctx.rate), None, None
+
+
 def without_zeros(crow: Tensor, col: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Sparse rows without the entries that dropout left as zeros; no gradient goes back."""
     crow, col, values = _pool_kernels().without_zeros(crow, col, values)
@@ -435,4 +456,5 @@ modulate_edges = _Op(
     "modulate_edges", _modulate_edges, _fake_modulate_edges, _save_edges, _grad_edges
 )
 sum_runs = _Op("sum_runs", _sum_runs, _fake_sum_runs, _save_sum, _grad_sum)
+dropout = _Op("dropout", _dropout, _fake_dropout, _save_dropout, _grad_dropout)
 pool_rows = _Op("pool_rows", _pool_rows, _fake_pool_rows, _save_pool, _grad_pool)

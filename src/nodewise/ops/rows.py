@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import dropout
 from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
@@ -127,12 +126,6 @@ class SparseRows:
     def with_values(self, values: Tensor) -> SparseRows:
         """The same places, other values."""
         return replace(self, values=values)
-
-    def dropout(self, rate: float, training: bool) -> SparseRows:
-        """Drop entries that are there; the others are zero with or without dropout."""
-        if not training or rate == 0:
-            return self
-        return replace(self, values=dropout(self.values, rate, training), is_thinned=True)
 
     def dense(self) -> Tensor:
         """The same matrix, dense; made once, unless its gradient is wanted."""

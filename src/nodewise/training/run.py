@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from nodewise.data.tables.preprocessing import Preprocessing
 
 
-# Raised whenever a change makes runs come out differently by more than rounding, so that records
-# from before and after are never taken for one experiment. A test notices such changes.
+# Raised whenever a change makes runs come out differently by more than rounding or another draw of
+# the same random numbers, so that records from before and after are never taken for one experiment.
+# A test notices such changes.
 RESULTS_VERSION = 1
 
 

@@ -9,7 +9,28 @@ what is left of them one by one. All arrays are flat, rows of `width` numbers.
 from __future__ import annotations
 
 from nodewise.ops.compiled import kernel, part
-from nodewise.ops.fused.simd import add, fma, full, load, mul, store, total, where_positive
+from nodewise.ops.fused.simd import (
+    add,
+    fma,
+    full,
+    load,
+    mul,
+    prefetch,
+    store,
+    total,
+    where_positive,
+)
+
+# How many edges ahead the rows at their sources are asked for.
+AHEAD = 8
+
+
+@part
+def _ask_for_source(scale_source, shift_source, source, edge, width):
+    """Have the memory bring both halves of the source of an edge that comes soon."""
+    if edge < source.size:
+        prefetch(scale_source, source[edge] * width)
+        prefetch(shift_source, source[edge] * width)
 
 
 @part
@@ -28,6 +49,7 @@ def _modulate_target(z, ends, source, edges, v, width, slope, out):
     square_a = square_b = 0.0
     for e in range(*edges):
         u, at = source[e] * width, e * width
+        _ask_for_source(scale_source, shift_source, source, e + AHEAD, width)
         for o in range(0, lanes, 8):
             a = _leaky(scale_target, v * width + o, scale_source, u + o, slope)
             b = _leaky(shift_target, v * width + o, shift_source, u + o, slope)
@@ -75,6 +97,7 @@ def _backward_target(z, ends, source, edges, v, width, slope, grad_out, twice, g
     one, lanes = z.dtype.type(1), width - width % 8
     for e in range(*edges):
         u, at = source[e] * width, e * width
+        _ask_for_source(scale_source, shift_source, source, e + AHEAD, width)
         for o in range(0, lanes, 8):
             i = v * width + o
             a = _leaky(scale_target, i, scale_source, u + o, slope)

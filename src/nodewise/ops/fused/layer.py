@@ -172,7 +172,10 @@ def ask_for_row(rows, source, edge):
 
 @part
 def four_rows(rows, source, edge, last):
-    """Where the dense rows begin that four edges come from; beyond `last`, its own once more."""
+    """Where the dense rows begin that four edges come from; beyond `last`, its own once more.
+
+    Whoever calls asks for the next rows himself: asked for here, they do not come sooner.
+    """
     width = rows.width
     return (
         source[edge] * width,

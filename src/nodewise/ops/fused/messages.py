@@ -150,6 +150,8 @@ def _send(rows, slot, heads, per_head, out, first, tile, edges, source, local, m
         begin, end = edges
         for edge in range(begin, end, 4):
             starts = four_rows(rows, source, edge, end - 1)
+            for i in range(4, 8):
+                ask_for_row(rows, source, edge + i)
             if tile == 1:
                 _rows_one(local, rows.values, rows.width, starts, spare)
             else:

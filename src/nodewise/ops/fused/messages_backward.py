@@ -119,6 +119,8 @@ def _gather(rows, slot, heads, per_head, out, first, tile, edges, source, local,
                 to = spare[8 * tile * i :]
                 _read(messages, heads, per_head, out, first, tile, edge + i, to)
             starts = four_rows(rows, source, edge, end - 1)
+            for i in range(4, 8):
+                ask_for_row(rows, source, edge + i)
             if tile == 1:
                 _outer_rows_one(local, rows.values, rows.width, starts, spare)
             else:
