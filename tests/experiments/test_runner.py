@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -67,18 +69,32 @@ def test_finished_jobs_are_only_read(tmp_path: Path) -> None:
     assert sorted(r["seconds"] for r in first) == sorted(r["seconds"] for r in again)
 
 
-def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
+def start_forever(folder: Path) -> subprocess.Popen[bytes]:
+    """Three jobs without an end for one worker, in a session of their own; back once it learns."""
     settings = {"epochs": 10**6, "patience": 10**6}
-    job = Job(dataset_source("toy", "random"), "GCN", 0, folder, settings=settings)
-    parent = subprocess.Popen([sys.executable, "-c", FOREVER, repr(job)], start_new_session=True)
-    history = folder / "history.jsonl"
+    source, folders = dataset_source("toy", "random"), [folder / str(i) for i in range(3)]
+    endless = [Job(source, "GCN", 0, one, settings=settings) for one in folders]
+    command = [sys.executable, "-c", FOREVER, repr(endless)]
+    parent = subprocess.Popen(command, start_new_session=True)
+    history = folders[0] / "history.jsonl"
     assert soon(lambda: history.exists() and history.stat().st_size > 0)
+    return parent
+
+
+def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
+    parent = start_forever(tmp_path)
     parent.kill()
     parent.wait()
     assert soon(lambda: not alive(parent.pid))
-    assert (folder / "checkpoint").exists()
-    assert RunFolder(folder).result is None
+    assert (tmp_path / "0" / "checkpoint").exists()
+    assert RunFolder(tmp_path / "0").result is None
+
+
+def test_workers_end_when_all_processes_are_asked_to(tmp_path: Path) -> None:
+    parent = start_forever(tmp_path)
+    os.killpg(parent.pid, signal.SIGTERM)
+    parent.wait()
+    assert soon(lambda: not alive(parent.pid), seconds=30)
 
 
 FOREVER = """
@@ -86,7 +102,7 @@ import sys
 from pathlib import *
 from nodewise.experiments.runner import Job, run_all
 if __name__ == "__main__":
-    list(run_all([eval(sys.argv[1])], workers=1))
+    list(run_all(eval(sys.argv[1]), workers=1))
 """
 
 
