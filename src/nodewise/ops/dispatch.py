@@ -83,6 +83,9 @@ def messages(
         return reference.messages(dense, weight, scale, shift, hood, drop, slope)
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, hood, drop, slope)
+    if hood.is_alone and drop is None and isinstance(x, Tensor):
+        own: Tensor = registered.own_products(x, weight, *scale, *shift, slope)
+        return own
     rate, seed = (0.0, None) if drop is None else drop
     rows_and_columns = _rows_and_columns(x, hood, weight.size(0))
     inputs = (*rows_and_columns, weight, *scale, *shift, hood.source, hood.ptr)
@@ -203,13 +206,22 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
 
 
 def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Features:
-    """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse."""
+    """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse.
+
+    Sums of features as they are, neither dropped out nor learned, are made once for a graph.
+    """
     if not isinstance(x, SparseRows):
         return sum_neighbours(x, weight, hood)
+    given = (x.values,) if weight is None else (x.values, weight)
+    if x.is_thinned or any(part.requires_grad for part in given):
+        return _pool_sparse(x, weight, hood)
+    return x.pooled((kernel_for(x), weight, hood), lambda: _pool_sparse(x, weight, hood))
+
+
+def _pool_sparse(x: SparseRows, weight: Tensor | None, hood: Neighbourhood) -> Features:
     if kernel_for(x) != "fused" or x.is_crowded:
         return sum_neighbours(x.dense(), weight, hood)
-    places = x.pooled_places(hood)
-    edges = (hood.source, hood.ptr)
+    places, edges = x.pooled_places(hood), (hood.source, hood.ptr)
     values = registered.pool_rows(x.values, weight, x.crow, x.col, *edges, *places, x.width)
     return SparseRows(*places, values, x.width)
 

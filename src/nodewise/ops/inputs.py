@@ -46,6 +46,18 @@ class MessageInputs(NamedTuple):
     slope: float
 
 
+class OwnInputs(NamedTuple):
+    """The tensors behind W_v h_v, every dense row through its own weights; see `MessageInputs`."""
+
+    values: Tensor
+    weight: Tensor
+    scale_code: Tensor
+    scale_expand: Tensor
+    shift_code: Tensor
+    shift_expand: Tensor
+    slope: float
+
+
 class PoolInputs(NamedTuple):
     """The tensors behind the sums of sparse rows h_u over each C_v.
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.inputs import MessageInputs, PoolInputs
+from nodewise.ops.inputs import MessageInputs, OwnInputs, PoolInputs
 
 
 def _message_kernels(inputs: MessageInputs) -> Any:
@@ -25,6 +25,12 @@ def _message_kernels(inputs: MessageInputs) -> Any:
     from nodewise.ops.fused import head_pack, message_pack
 
     return head_pack if head_pack.serves(inputs) else message_pack
+
+
+def _own_kernels() -> Any:
+    from nodewise.ops.fused import own_pack
+
+    return own_pack
 
 
 def _squares_kernels() -> Any:
@@ -159,6 +165,61 @@ def _grad_messages(ops: Any, ctx: Any, grad_z: Any) -> Any:
     grads = ops.messages_backward(*ctx.saved_tensors, *ctx.numbers, grad_z, for_values)
     values = grads[0] if for_values else None
     return None, None, values, None, None, *grads[1:], None, None, None, None, None
+
+
+def _own_products(
+    values: Tensor,
+    weight: Tensor,
+    scale_code: Tensor,
+    scale_expand: Tensor,
+    shift_code: Tensor,
+    shift_expand: Tensor,
+    slope: float,
+) -> Tensor:
+    """W_v h_v, shape (nodes, H, out); see `OwnInputs` for the arguments."""
+    generators = (scale_code, scale_expand, shift_code, shift_expand)
+    inputs = OwnInputs(values, weight, *generators, slope)
+    return _own_kernels().forward(inputs)  # type: ignore[no-any-return]
+
+
+def _fake_own_products(*args: Any) -> Any:
+    weight, code = args[1:3]
+    return weight.new_empty(code.size(0), *weight.shape[:2])
+
+
+def _own_products_backward(
+    values: Tensor,
+    weight: Tensor,
+    scale_code: Tensor,
+    scale_expand: Tensor,
+    shift_code: Tensor,
+    shift_expand: Tensor,
+    slope: float,
+    grad: Tensor,
+    for_values: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Gradients of the six differentiable inputs; that of `values` is empty unless asked for."""
+    generators = (scale_code, scale_expand, shift_code, shift_expand)
+    inputs = OwnInputs(values, weight, *generators, slope)
+    grads = _own_kernels().backward(inputs, grad, for_values=for_values)
+    first = values.new_empty(0) if grads.values is None else grads.values
+    return first, *grads[1:]
+
+
+def _fake_own_products_backward(values: Tensor, *rest: Any) -> Any:
+    first = torch.empty_like(values) if rest[-1] else values.new_empty(0)
+    return first, *(torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in rest[:5])
+
+
+def _save_own_products(ctx: Any, inputs: Any, output: Any) -> None:
+    *tensors, ctx.slope = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _grad_own_products(ops: Any, ctx: Any, grad: Any) -> Any:
+    for_values = ctx.needs_input_grad[0]
+    first, *grads = ops.own_products_backward(*ctx.saved_tensors, ctx.slope, grad, for_values)
+    return first if for_values else None, *grads, None
 
 
 def _squares(
@@ -447,10 +508,14 @@ class _Op:
 
 _eager = SimpleNamespace()
 _Op("messages_backward", _messages_backward, _fake_messages_backward)
+_Op("own_products_backward", _own_products_backward, _fake_own_products_backward)
 _Op("modulate_edges_backward", _modulate_edges_backward, _fake_modulate_edges_backward)
 _Op("edge_dots", _edge_dots, _fake_edge_dots)
 _Op("pool_rows_backward", _pool_rows_backward, _fake_pool_rows_backward)
 messages = _Op("messages", _messages, _fake_messages, _save_messages, _grad_messages)
+own_products = _Op(
+    "own_products", _own_products, _fake_own_products, _save_own_products, _grad_own_products
+)
 squares = _Op("squares", _squares, _fake_squares, _save_squares, _grad_squares)
 modulate_edges = _Op(
     "modulate_edges", _modulate_edges, _fake_modulate_edges, _save_edges, _grad_edges

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -67,6 +68,7 @@ class SparseRows:
     is_thinned: bool = False
     _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
     _dense: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
+    _pooled: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
@@ -97,6 +99,12 @@ class SparseRows:
         if self._kept.pooled is None or self._kept.pooled[0] is not hood:
             self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
+
+    def pooled(self, how: tuple[object, ...], make: Callable[[], Features]) -> Features:
+        """Sums of these rows, made when first asked for, or when last asked for otherwise."""
+        if not self._pooled or any(a is not b for a, b in zip(self._pooled[0], how, strict=True)):
+            self._pooled[:] = [how, make()]
+        return self._pooled[1]  # type: ignore[no-any-return]
 
     @property
     def is_crowded(self) -> bool:

@@ -18,21 +18,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nodewise.ops.compiled import kernel, part
-from nodewise.ops.fused.fours import fma_four, load_four, store_four
-from nodewise.ops.fused.simd import (
-    add,
-    fma,
-    full,
-    get,
-    load,
-    mul,
-    store,
-    total,
-    totals,
-    where_positive,
-)
-
-GROUP = 4
+from nodewise.ops.fused.fours import store_four
+from nodewise.ops.fused.panels import GROUP, four_times_four, to_codes, to_expand
+from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
 
 
 class Sizes(NamedTuple):
@@ -69,67 +57,14 @@ def _bend(t, bend, rows, at, sums):
 def _generate(code, expand, size, width, panel, slope, rows):
     """Rows of four nodes in a panel of features, as `_bend` has them; the sum of r^2."""
     zero, bend = full(code.dtype.type(0)), full(slope * slope)
-    nothing = (zero, zero, zero, zero)
-    squares = nothing
+    squares = (zero, zero, zero, zero)
     for f in range(0, panel, 32):
-        a = b = c = d = nothing
-        for k in range(size):
-            four = load_four(expand, k * width + f, 8)
-            a = fma_four(full(get(code, k)), four, a)
-            b = fma_four(full(get(code, size + k)), four, b)
-            c = fma_four(full(get(code, 2 * size + k)), four, c)
-            d = fma_four(full(get(code, 3 * size + k)), four, d)
+        a, b, c, d = four_times_four(code, expand, size, width, f)
         squares = _bend(a, bend, rows, f, squares)
         squares = _bend(b, bend, rows, panel + f, squares)
         squares = _bend(c, bend, rows, 2 * panel + f, squares)
         squares = _bend(d, bend, rows, 3 * panel + f, squares)
     return total(add(add(squares[0], squares[1]), add(squares[2], squares[3])))
-
-
-@part
-def _to_codes(expand, rows, size, width, panel, spare, out):
-    """out[k // 4, j, k % 4] += sum over the panel of rows[j, f] expand[k, f], for four nodes j."""
-    zero = full(rows.dtype.type(0))
-    for k in range(0, size, 4):
-        a = b = c = d = (zero, zero, zero, zero)
-        for f in range(0, panel, 8):
-            four = load_four(expand, k * width + f, width)
-            a = fma_four(load(rows, f), four, a)
-            b = fma_four(load(rows, panel + f), four, b)
-            c = fma_four(load(rows, 2 * panel + f), four, c)
-            d = fma_four(load(rows, 3 * panel + f), four, d)
-        store_four(spare, 0, 8, a)
-        store_four(spare, 32, 8, b)
-        store(out, 4 * k, add(load(out, 4 * k), totals(spare, 0)))
-        store_four(spare, 0, 8, c)
-        store_four(spare, 32, 8, d)
-        store(out, 4 * k + 8, add(load(out, 4 * k + 8), totals(spare, 0)))
-
-
-@part
-def _spread(code, at):
-    """Four numbers, each in all lanes of a vector."""
-    return (
-        full(get(code, at)),
-        full(get(code, at + 1)),
-        full(get(code, at + 2)),
-        full(get(code, at + 3)),
-    )
-
-
-@part
-def _to_expand(code, rows, size, width, panel, out):
-    """out[k, f] += sum over four nodes j of code[j, k] rows[j, f], in a panel."""
-    for k in range(0, size, 4):
-        a, b = _spread(code, k), _spread(code, size + k)
-        c, d = _spread(code, 2 * size + k), _spread(code, 3 * size + k)
-        for f in range(0, panel, 8):
-            sums = load_four(out, k * width + f, width)
-            sums = fma_four(load(rows, f), a, sums)
-            sums = fma_four(load(rows, panel + f), b, sums)
-            sums = fma_four(load(rows, 2 * panel + f), c, sums)
-            sums = fma_four(load(rows, 3 * panel + f), d, sums)
-            store_four(out, k * width + f, width, sums)
 
 
 @part
@@ -144,8 +79,8 @@ def _of_part(code, expand, sizes, begin, end, slope, own, codes, expands):
             four, at = code[GROUP * group * size :], GROUP * group * size
             squares += _generate(four, expand[start:], size, width, panel, slope, rows)
             if codes.size > 0:
-                _to_expand(four, rows, size, width, panel, expands[start:])
-                _to_codes(expand[start:], rows, size, width, panel, spare, codes[at:])
+                to_expand(four, rows, size, width, panel, expands[start:])
+                to_codes(expand[start:], rows, size, width, panel, spare, codes[at:])
     return squares
 
 
@@ -154,7 +89,7 @@ def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
     """Fill `sums` (2 heads parts) and, unless they are empty, half the gradients by the inputs.
 
     `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, heads, ...),
-    four nodes at a time as `_to_codes` has them, `expands` (2 heads parts, ...), still to be added
+    four nodes at a time as `to_codes` has them, `expands` (2 heads parts, ...), still to be added
     over the parts.
     """
     heads, parts, groups = sizes.heads, sizes.parts, sizes.groups

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
-from nodewise.ops.fused.squares import GROUP, Sizes
+from nodewise.ops.fused.panel_pack import cut_nodes, from_fours, from_wide, narrow, panel_of, wide
+from nodewise.ops.fused.panels import GROUP
+from nodewise.ops.fused.squares import Sizes
 from nodewise.ops.fused.squares import squares as kernel
 from nodewise.ops.fused.threads import run, threads_for, workspace
 
@@ -19,22 +18,11 @@ _PIECES = 8
 _PANEL = 4096
 
 
-def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
-    """The arrays that `squares` takes: heads in front, the nodes' codes and the features last."""
-    nodes, heads, size = code.shape
-    more, wider = -size % 4, -expand.size(1) % 32
-    heads_first = pad(code.detach().transpose(0, 1), (0, more, 0, -nodes % GROUP))
-    columns_last = pad(expand.detach().transpose(1, 2), (0, wider, 0, more))
-    return heads_first.reshape(heads, -1).numpy(), columns_last.reshape(heads, -1).numpy()
-
-
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     nodes, heads, size = code.shape
-    width, size = expand.size(1) + -expand.size(1) % 32, size + -size % 4
-    panel = min(width, max(32, _PANEL // max(size, 1) // 32 * 32))
-    groups = -(-nodes // GROUP)
-    parts = max(1, min(_PIECES // heads, groups // 4))
-    return Sizes(groups, heads, size, width, panel, parts)
+    columns, size = expand.size(1), size + -size % 4
+    panel, parts = panel_of(columns, size, _PANEL), cut_nodes(nodes, heads, _PIECES)
+    return Sizes(-(-nodes // GROUP), heads, size, columns + -columns % 32, panel, parts)
 
 
 def squares(
@@ -56,16 +44,14 @@ def squares(
     expands = workspace("squares", dtype, pieces, room * gradient).zero_()
     work = (3 if gradient else 1) * 2 * sizes.heads * GROUP * sizes.groups * room
     buffers = workspace("panels", dtype, threads_for(pieces, work), 64 + GROUP * sizes.panel)
-    generators = (_generator(*scale), _generator(*shift))
-    given = (generators, sizes, code.numpy(force=True).dtype.type(slope), sums.numpy())
+    generators = [(narrow(code), wide(expand.transpose(1, 2))) for code, expand in (scale, shift)]
+    given = (tuple(generators), sizes, code.numpy(force=True).dtype.type(slope), sums.numpy())
     own = list(buffers.numpy())
     run(kernel, pieces, work, *given, codes.numpy(), expands.numpy(), own=own)
     a, b = sums.view(2, -1).sum(1).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    of_four = (sizes.bottleneck // 4, GROUP, 4)
-    of_code = codes.view(2, sizes.heads, sizes.groups, *of_four).permute(0, 2, 4, 1, 3, 5)
-    of_code = of_code.flatten(4).flatten(1, 2)[:, : code.size(0), :, : code.size(2)]
-    of_expand = expands.view(2, sizes.heads, sizes.parts, sizes.bottleneck, -1).sum(2)
-    of_expand = of_expand[:, :, : expand.size(2), : expand.size(1)].transpose(2, 3)
+    of_code = from_fours(codes, code.size(0), code.size(2))
+    parts = expands.view(2, sizes.heads, sizes.parts, room)
+    of_expand = from_wide(parts, expand.size(2), expand.size(1)).transpose(2, 3)
     return a.clone(), b.clone(), of_code.contiguous(), of_expand.contiguous()

@@ -1,0 +1,53 @@
+"""Between torch tensors and kernels that go by panels: the layouts of `panels`, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nodewise.ops.fused.panels import GROUP
+
+
+def narrow(code: Tensor) -> Any:
+    """(nodes, H, size) with heads in front, flat for each head, padded."""
+    nodes, heads, size = code.shape
+    padded = pad(code.detach().transpose(0, 1), (0, -size % 4, 0, -nodes % GROUP))
+    return padded.reshape(heads, -1).numpy()
+
+
+def wide(matrix: Tensor) -> Any:
+    """(H, size, columns), flat for each head, padded."""
+    heads, size, columns = matrix.shape
+    padded = pad(matrix.detach(), (0, -columns % 32, 0, -size % 4))
+    return padded.reshape(heads, -1).numpy()
+
+
+def from_fours(found: Tensor, nodes: int, size: int) -> Tensor:
+    """What `to_codes` has filled, (some, H, ...), as (some, nodes, H, size)."""
+    some, heads, _ = found.shape
+    groups, of_four = -(-nodes // GROUP), (size + -size % 4) // 4
+    fours = found.view(some, heads, groups, of_four, GROUP, 4).permute(0, 2, 4, 1, 3, 5)
+    return fours.flatten(4).flatten(1, 2)[:, :nodes, :, :size]
+
+
+def from_wide(found: Tensor, size: int, columns: int) -> Tensor:
+    """Wide matrices from several parts of the nodes, (some, H, parts, ...), added up.
+
+    Returns:
+        Shape (some, H, size, columns).
+    """
+    some, heads, _, _ = found.shape
+    whole = found.sum(2).view(some, heads, size + -size % 4, -1)
+    return whole[:, :, :size, :columns]
+
+
+def cut_nodes(nodes: int, heads: int, pieces: int) -> int:
+    """Into how many parts nodes are cut, so that with heads there are about so many pieces."""
+    return max(1, min(pieces // heads, -(-nodes // GROUP) // 4))
+
+
+def panel_of(columns: int, size: int, numbers: int) -> int:
+    """How many columns of a matrix of such a size make a panel of so many numbers."""
+    return min(columns + -columns % 32, max(32, numbers // max(size, 1) // 32 * 32))

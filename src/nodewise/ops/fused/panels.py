@@ -1,0 +1,88 @@
+"""Products of matrices, four rows by a panel of columns at a time: what `squares` and `own` share.
+
+Narrow matrices times wide ones, and the ways back: a panel of the wide matrix, of its gradient and
+of the four rows in between stay close to the core for all rows that pass by.
+
+Layouts, all flat: a narrow matrix `code` (rows, size), a wide one `expand` (size, width), `rows`
+(4, panel), with `panel` a multiple of 32 and `size` of 4, padded by zeros. Pointers to a row or a
+column are slices that begin there.
+"""
+
+from __future__ import annotations
+
+from nodewise.ops.compiled import part
+from nodewise.ops.fused.fours import fma_four, load_four, store_four
+from nodewise.ops.fused.simd import add, full, get, load, store, totals
+
+GROUP = 4
+
+
+@part
+def four_times_four(code, expand, size, width, f):
+    """sum over k of code[j, k] expand[k, f], for four rows j and 32 columns from f on."""
+    zero = full(code.dtype.type(0))
+    a = b = c = d = (zero, zero, zero, zero)
+    for k in range(size):
+        four = load_four(expand, k * width + f, 8)
+        a = fma_four(full(get(code, k)), four, a)
+        b = fma_four(full(get(code, size + k)), four, b)
+        c = fma_four(full(get(code, 2 * size + k)), four, c)
+        d = fma_four(full(get(code, 3 * size + k)), four, d)
+    return a, b, c, d
+
+
+@part
+def product(code, expand, size, width, panel, rows):
+    """rows = code @ expand, for four rows and a panel."""
+    for f in range(0, panel, 32):
+        a, b, c, d = four_times_four(code, expand, size, width, f)
+        store_four(rows, f, 8, a)
+        store_four(rows, panel + f, 8, b)
+        store_four(rows, 2 * panel + f, 8, c)
+        store_four(rows, 3 * panel + f, 8, d)
+
+
+@part
+def to_codes(expand, rows, size, width, panel, spare, out):
+    """out[k // 4, j, k % 4] += sum over the panel of rows[j, f] expand[k, f], for four rows j."""
+    zero = full(rows.dtype.type(0))
+    for k in range(0, size, 4):
+        a = b = c = d = (zero, zero, zero, zero)
+        for f in range(0, panel, 8):
+            four = load_four(expand, k * width + f, width)
+            a = fma_four(load(rows, f), four, a)
+            b = fma_four(load(rows, panel + f), four, b)
+            c = fma_four(load(rows, 2 * panel + f), four, c)
+            d = fma_four(load(rows, 3 * panel + f), four, d)
+        store_four(spare, 0, 8, a)
+        store_four(spare, 32, 8, b)
+        store(out, 4 * k, add(load(out, 4 * k), totals(spare, 0)))
+        store_four(spare, 0, 8, c)
+        store_four(spare, 32, 8, d)
+        store(out, 4 * k + 8, add(load(out, 4 * k + 8), totals(spare, 0)))
+
+
+@part
+def _spread(code, at):
+    """Four numbers, each in all lanes of a vector."""
+    return (
+        full(get(code, at)),
+        full(get(code, at + 1)),
+        full(get(code, at + 2)),
+        full(get(code, at + 3)),
+    )
+
+
+@part
+def to_expand(code, rows, size, width, panel, out):
+    """out[k, f] += sum over four rows j of code[j, k] rows[j, f], in a panel."""
+    for k in range(0, size, 4):
+        a, b = _spread(code, k), _spread(code, size + k)
+        c, d = _spread(code, 2 * size + k), _spread(code, 3 * size + k)
+        for f in range(0, panel, 8):
+            sums = load_four(out, k * width + f, width)
+            sums = fma_four(load(rows, f), a, sums)
+            sums = fma_four(load(rows, panel + f), b, sums)
+            sums = fma_four(load(rows, 2 * panel + f), c, sums)
+            sums = fma_four(load(rows, 3 * panel + f), d, sums)
+            store_four(out, k * width + f, width, sums)
