@@ -34,12 +34,16 @@ def unit_rows(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Problem:
-    """One layer on one graph: features both ways, edges, and weights for some heads."""
+    """One layer on one graph: features both ways, edges, and weights for some heads.
+
+    `pull` is the gradient of all messages, as a loss would bring it.
+    """
 
     rows: SparseRows
     x: Tensor
     block: Block
     weights: dict[str, Tensor]
+    pull: Tensor
     heads: int
 
     @classmethod
@@ -62,7 +66,8 @@ class Problem:
             name: (0.3 * torch.randn(shape, generator=make)).requires_grad_()
             for name, shape in shapes.items()
         }
-        return cls(SparseRows.from_dense(x), x, block, weights, heads)
+        pull = torch.ones(block.hood.num_edges, heads, OUT)
+        return cls(SparseRows.from_dense(x), x, block, weights, pull, heads)
 
     def leaves(self, values: Tensor | None) -> list[Tensor]:
         """What gradients are taken of."""
@@ -87,7 +92,7 @@ def localized(problem: Problem, kernel: str, *, features: bool, backward: bool =
         a, b = squares(*pairs)
         if backward:
             leaves = problem.leaves(values if features else None)
-            torch.autograd.grad([z, a, b], leaves, [torch.ones_like(z), a.detach(), b.detach()])
+            torch.autograd.grad([z, a, b], leaves, [problem.pull, a.detach(), b.detach()])
 
 
 def penalty(problem: Problem, scale: Tensor, shift: Tensor) -> None:
@@ -113,7 +118,8 @@ def dense(problem: Problem, *, features: bool) -> None:
     z = z + (x_j * b[hood.target]).sum(-1, keepdim=True)
     sums = [a.square().sum(), b.square().sum()]
     leaves = problem.leaves(x if features else None)
-    torch.autograd.grad([z, *sums], leaves, [torch.ones_like(z), *(s.detach() for s in sums)])
+    pulls = [problem.pull[:, 0], *(s.detach() for s in sums)]
+    torch.autograd.grad([z, *sums], leaves, pulls)
 
 
 def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:

@@ -5,9 +5,9 @@ gradients are then products of whole vectors. Only the features are spread over 
 their gradient is added up across them. Without DropConnect, whose masks run along a head.
 
 Layouts, all flat, the eight heads of a group last: `weight` (groups, width, out, 8) with `out` a
-multiple of 8, `expand` (groups, width, size, 8) and `code` (nodes, groups, size, 8) with `size` a
-multiple of 4, all padded by zeros; W_v and its gradient T_v are (columns in use, out, 8). Messages
-are (E, heads, out) as ever.
+multiple of 8, `expand` (groups, width, size, 8) with `size` a multiple of 4, padded by zeros; W_v
+and its gradient T_v are (columns in use, out, 8). Codes are (nodes, heads, size) and messages (E,
+heads, out) as ever.
 """
 
 from __future__ import annotations
@@ -68,9 +68,12 @@ class HeadLayer(NamedTuple):
 class HeadScratch(NamedTuple):
     """One thread's buffers, for one target and group, in the columns in use.
 
-    `scale` and `shift` (columns, 8), `local` for W_v and `gathered` for T_v, which is left zero.
+    Two codes (size, 8), `scale` and `shift` (columns, 8), `local` for W_v and `gathered` for T_v,
+    which is left zero.
     """
 
+    scale_code: Floats
+    shift_code: Floats
     scale: Floats
     shift: Floats
     local: Floats
@@ -81,17 +84,49 @@ class HeadScratch(NamedTuple):
 
 
 @part
-def _generate(generator, at, first, size, slope, seen, count, rows):
+def _to_lanes(code, at, size, lanes):
+    """A target's code for eight heads, (8, size) from `at` on, as (size, 8)."""
+    if size == 8:
+        turn(code, at, lanes, 0)
+    else:
+        for k in range(size):
+            for head in range(8):
+                lanes[8 * k + head] = code[at + head * size + k]
+
+
+@part
+def _from_lanes(lanes, size, code, at):
+    """The way back."""
+    if size == 8:
+        turn(lanes, 0, code, at)
+    else:
+        for k in range(size):
+            for head in range(8):
+                code[at + head * size + k] = lanes[8 * k + head]
+
+
+@part
+def _dot_four(four, array, at):
+    """The sum of four products of vectors with those of a flat array."""
+    s = fma(four[0], load(array, at), mul(four[1], load(array, at + 8)))
+    return fma(four[2], load(array, at + 16), fma(four[3], load(array, at + 24), s))
+
+
+@part
+def _generate(code, expand, first, size, slope, seen, count, rows):
     """rows[c] = leaky_relu(expand[seen[c]] . code) for eight heads (Eq. 6).
 
-    `at` is where the target's code begins, `first` the group's first column among all groups'.
+    `first` is the group's first column among all groups'.
     """
-    (code, expand), bend = generator, full(slope)
+    bend = full(slope)
+    some, others = load_four(code, 0, 8), load_four(code, 32 if size > 4 else 0, 8)
     for c in range(count):
         p = 8 * size * (first + np.int64(get(seen, c)))
-        t = mul(load(code, at), load(expand, p))
-        for k in range(8, 8 * size, 8):
-            t = fma(load(code, at + k), load(expand, p + k), t)
+        t = _dot_four(some, expand, p)
+        if size > 4:
+            t = add(t, _dot_four(others, expand, p + 32))
+        for k in range(64, 8 * size, 8):
+            t = fma(load(code, k), load(expand, p + k), t)
         store(rows, 8 * c, where_positive(t, t, mul(t, bend)))
 
 
@@ -99,11 +134,10 @@ def _generate(generator, at, first, size, slope, seen, count, rows):
 def _form(weight, out, first, seen, count, scale, shift, local):
     """W_v (Eq. 4), W * a + b in the columns in use."""
     for c in range(count):
-        a, b = load(scale, 8 * c), load(shift, 8 * c)
+        a, b = add(load(scale, 8 * c), full(weight.dtype.type(1))), load(shift, 8 * c)
         p = 8 * out * (first + np.int64(get(seen, c)))
         for o in range(0, 8 * out, 8):
-            w = load(weight, p + o)
-            store(local, 8 * out * c + o, fma(w, a, add(w, b)))
+            store(local, 8 * out * c + o, fma(load(weight, p + o), a, b))
 
 
 @part
@@ -188,9 +222,11 @@ def forward(first, last, own, layer, cuts, messages):
         for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
             count = take_columns(layer.columns, v, own.seen, own.slot)
             at, column = 8 * (v * sizes.groups + group) * sizes.code, group * rows.width
-            which = (at, column, sizes.code, layer.slope, own.seen, count)
-            _generate(layer.scale, *which, own.scale)
-            _generate(layer.shift, *which, own.shift)
+            _to_lanes(layer.scale[0], at, sizes.code, own.scale_code)
+            _to_lanes(layer.shift[0], at, sizes.code, own.shift_code)
+            which = (column, sizes.code, layer.slope, own.seen, count)
+            _generate(own.scale_code, layer.scale[1], *which, own.scale)
+            _generate(own.shift_code, layer.shift[1], *which, own.shift)
             columns = (sizes.out, column, own.seen, count)
             _form(layer.weight, *columns, own.scale, own.shift, own.local)
             edges = (layer.ptr[v], layer.ptr[v + 1])
@@ -210,41 +246,36 @@ def _outer(local, rows, slot, u, stride, first, spare):
 
 
 @part
-def _pull(formed, rows, slot, u, stride, first, spare, grad_values):
-    """d/d h_u += W_v^T g_uv for eight outputs of eight heads."""
+def _outer_and_pull(local, formed, rows, slot, u, stride, first, spare, grad_values):
+    """The same, and d/d h_u += W_v^T g_uv: a feature is looked up once for both."""
     begin, end, base = row_bounds(rows, u)
-    a, b, c, d = load_four(spare, 0, 8)
-    e, f, g, h = load_four(spare, 32, 8)
+    a, b = load_four(spare, 0, 8), load_four(spare, 32, 8)
     for j in range(begin, end):
-        at = stride * get(slot, get(rows.col, j - base)) + first
-        s = fma(a, load(formed, at), mul(b, load(formed, at + 8)))
-        t = fma(c, load(formed, at + 16), mul(d, load(formed, at + 24)))
-        s = fma(e, load(formed, at + 32), fma(f, load(formed, at + 40), s))
-        t = fma(g, load(formed, at + 48), fma(h, load(formed, at + 56), t))
+        x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
+        store_four(local, at, 8, fma_four(x, a, load_four(local, at, 8)))
+        store_four(local, at + 32, 8, fma_four(x, b, load_four(local, at + 32, 8)))
+        s = fma(a[0], load(formed, at), mul(a[1], load(formed, at + 8)))
+        t = fma(a[2], load(formed, at + 16), mul(a[3], load(formed, at + 24)))
+        s = fma(b[0], load(formed, at + 32), fma(b[1], load(formed, at + 40), s))
+        t = fma(b[2], load(formed, at + 48), fma(b[3], load(formed, at + 56), t))
         grad_values[j] += total(add(s, t))
 
 
 @part
-def _gather(rows, slot, sizes, group, edges, source, gathered, messages, spare):
-    """T_v from all sources of one target, along some `edges`."""
-    for edge in range(*edges):
-        ask_for_row(rows, source, edge + 1)
-        at = 8 * (edge * sizes.groups + group) * sizes.real
-        for first in range(0, sizes.out, 8):
-            _read(messages, at, first, sizes.real, spare)
-            _outer(gathered, rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
-
-
-@part
-def _give_back(rows, slot, sizes, group, edges, source, formed, messages, spare, grad_values):
-    """d/d h_u += W_v^T g_uv for all sources of one target, along some `edges`."""
+def _gather(
+    rows, slot, sizes, group, edges, source, gathered, formed, messages, spare, grad_values
+):
+    """T_v from all sources of one target, along some `edges`, and what these get back, if asked."""
     for edge in range(*edges):
         ask_for_row(rows, source, edge + 1)
         at = 8 * (edge * sizes.groups + group) * sizes.real
         for first in range(0, sizes.out, 8):
             _read(messages, at, first, sizes.real, spare)
             where = (rows, slot, source[edge], 8 * sizes.out, 8 * first, spare)
-            _pull(formed, *where, grad_values)
+            if grad_values.size > 0:
+                _outer_and_pull(gathered, formed, *where, grad_values)
+            else:
+                _outer(gathered, *where)
 
 
 @part
@@ -258,26 +289,30 @@ def _spend(weight, out, first, seen, count, slope, gathered, scale, shift, grad_
         p = 8 * out * (first + np.int64(get(seen, c)))
         a, b = load(scale, 8 * c), load(shift, 8 * c)
         of_a = of_b = zero
+        whole = add(a, full(weight.dtype.type(1)))
         for o in range(0, 8 * out, 8):
             t = load(gathered, 8 * out * c + o)
             store(gathered, 8 * out * c + o, zero)
             of_a, of_b = fma(t, load(weight, p + o), of_a), add(of_b, t)
-            store(grad_weight, p + o, add(load(grad_weight, p + o), fma(t, a, t)))
+            store(grad_weight, p + o, fma(t, whole, load(grad_weight, p + o)))
         store(scale, 8 * c, where_positive(a, of_a, mul(of_a, bend)))
         store(shift, 8 * c, where_positive(b, of_b, mul(of_b, bend)))
 
 
 @part
-def _generate_backward(generator, at, first, size, seen, count, rows, grad_code, grad_expand):
-    """From the gradient of expand @ code to those of both, four numbers of a code at a time."""
-    code, expand = generator
+def _generate_backward(code, expand, first, size, seen, count, rows, grad_expand):
+    """From the gradient of expand @ code to those of both, four numbers of a code at a time.
+
+    That of the code takes its place.
+    """
+    zero = full(code.dtype.type(0))
     for k in range(0, 8 * size, 32):
-        some, sums = load_four(code, at + k, 8), load_four(grad_code, at + k, 8)
+        some, sums = load_four(code, k, 8), (zero, zero, zero, zero)
         for c in range(count):
             g, p = load(rows, 8 * c), 8 * size * (first + np.int64(get(seen, c))) + k
             sums = fma_four(g, load_four(expand, p, 8), sums)
             store_four(grad_expand, p, 8, fma_four(g, some, load_four(grad_expand, p, 8)))
-        store_four(grad_code, at + k, 8, sums)
+        store_four(code, k, 8, sums)
 
 
 @kernel
@@ -289,19 +324,22 @@ def backward(first, last, own, layer, grads):
         for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
             count = take_columns(layer.columns, v, own.seen, own.slot)
             at, column = 8 * (v * sizes.groups + group) * sizes.code, group * layer.rows.width
-            which = (at, column, sizes.code, layer.slope, own.seen, count)
-            _generate(layer.scale, *which, own.scale)
-            _generate(layer.shift, *which, own.shift)
+            _to_lanes(layer.scale[0], at, sizes.code, own.scale_code)
+            _to_lanes(layer.shift[0], at, sizes.code, own.shift_code)
+            which = (column, sizes.code, layer.slope, own.seen, count)
+            _generate(own.scale_code, layer.scale[1], *which, own.scale)
+            _generate(own.shift_code, layer.shift[1], *which, own.shift)
             columns, grad_values = (sizes.out, column, own.seen, count), grads.values[piece]
             edges = (layer.ptr[v], layer.ptr[v + 1])
             where = (layer.rows, own.slot, sizes, group, edges, layer.source)
             if grad_values.size > 0:
                 _form(layer.weight, *columns, own.scale, own.shift, own.local)
-                _give_back(*where, own.local, grads.messages, own.spare, grad_values)
-            _gather(*where, own.gathered, grads.messages, own.spare)
+            _gather(*where, own.gathered, own.local, grads.messages, own.spare, grad_values)
             changed = (own.gathered, own.scale, own.shift, grads.weight[cut])
             _spend(layer.weight, *columns, layer.slope, *changed)
-            which = (at, column, sizes.code, own.seen, count)
-            to_scale, to_shift = grads.expands[0, cut], grads.expands[1, cut]
-            _generate_backward(layer.scale, *which, own.scale, grads.codes[0], to_scale)
-            _generate_backward(layer.shift, *which, own.shift, grads.codes[1], to_shift)
+            which = (column, sizes.code, own.seen, count)
+            scale, shift = (own.scale, grads.expands[0, cut]), (own.shift, grads.expands[1, cut])
+            _generate_backward(own.scale_code, layer.scale[1], *which, *scale)
+            _generate_backward(own.shift_code, layer.shift[1], *which, *shift)
+            _from_lanes(own.scale_code, sizes.code, grads.codes[0], at)
+            _from_lanes(own.shift_code, sizes.code, grads.codes[1], at)

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from torch import Tensor, contiguous_format
+import torch
+from torch import Tensor
 from torch.nn.functional import pad
 
 from nodewise.ops.fused import head_lanes
@@ -35,16 +36,10 @@ def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
     return flat.view(groups, *shape, LANES).permute(0, 3, 2, 1).flatten(0, 1)
 
 
-def _code(code: Tensor) -> Tensor:
-    """(targets, H, size) to (targets, groups, size, 8)."""
-    targets, heads, size = code.shape
-    return code.detach().view(targets, heads // LANES, LANES, size).transpose(2, 3)
-
-
 def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
     more = (0, -code.size(2) % 4)
     code, expand = (pad(part, more) if more[1] else part for part in (code, expand))
-    return flat(_code(code)), flat(_lanes(expand.transpose(1, 2)))
+    return flat(code), flat(_lanes(expand.transpose(1, 2)))
 
 
 def _layer(inputs: MessageInputs) -> HeadLayer:
@@ -66,18 +61,20 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
 
 
 def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
-    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out)
+    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, layer.sizes.code)
     buffers: list[HeadScratch] = scratch(("heads", *shape), threads, partial(_make_scratch, layer))
     return buffers
 
 
 def _make_scratch(layer: HeadLayer) -> HeadScratch:
     width, dtype = layer.rows.width, layer.rows.values.dtype
-    rows, weights = LANES * width, LANES * layer.sizes.out * width
-    sizes = (rows, rows, weights, weights, 2 * LANES * LANES)
-    scale, shift, local, gathered, spare = (aligned(size, dtype) for size in sizes)
+    code, rows = LANES * layer.sizes.code, LANES * width
+    weights = rows * layer.sizes.out
+    sizes = (code, code, rows, rows, weights, weights, 2 * LANES * LANES)
+    scale_code, shift_code, *buffers = (aligned(size, dtype) for size in sizes)
+    scale, shift, local, gathered, spare = buffers
     seen, slot = np.zeros(padded_width(width), np.int32), np.zeros(width, np.int32)
-    return HeadScratch(scale, shift, local, gathered, spare, seen, slot)
+    return HeadScratch(scale_code, shift_code, scale, shift, local, gathered, spare, seen, slot)
 
 
 def forward(inputs: MessageInputs) -> Tensor:
@@ -99,21 +96,15 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     each = layer.weight.size + 2 * expand + groups * entries
     cuts = chunks_for(inputs.ptr.numel() - 1, each * dtype.itemsize, groups)
     weight = workspace("weight", dtype, cuts, layer.weight.size)
-    codes = workspace("codes", dtype, 2, layer.scale[0].size)
     expands = workspace("expands", dtype, 2, cuts, expand)
     values = workspace("values", dtype, cuts * groups, entries)
-    filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
-    own = _own(layer, threads_for(cuts * groups, work))
-    run(head_lanes.backward, cuts * groups, work, layer, Grads(flat(grad_z), *filled), own=own)
-    # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.
+    weights, to_expands, to_values = (part.zero_().numpy() for part in (weight, expands, values))
     width, padded, size = layer.rows.width, layer.sizes.code, inputs.scale_code.size(2)
-    code = [
-        part.view(-1, groups, padded, LANES)[:, :, :size]
-        .transpose(2, 3)
-        .clone(memory_format=contiguous_format)
-        .flatten(1, 2)
-        for part in codes
-    ]
+    codes = [torch.empty(*inputs.scale_code.shape[:2], padded, dtype=dtype) for _ in range(2)]
+    grads = Grads(flat(grad_z), weights, (flat(codes[0]), flat(codes[1])), to_expands, to_values)
+    own = _own(layer, threads_for(cuts * groups, work))
+    run(head_lanes.backward, cuts * groups, work, layer, grads, own=own)
+    code = [part[..., :size].contiguous() for part in codes]
     expanded = [
         _heads(part.sum(0), groups, width, padded)[:, :size].transpose(1, 2).contiguous()
         for part in expands

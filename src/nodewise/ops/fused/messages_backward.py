@@ -43,7 +43,7 @@ class Grads(NamedTuple):
 
     messages: Floats
     weight: Floats
-    codes: Floats
+    codes: Floats | tuple[Floats, Floats]
     expands: Floats
     values: Floats
 

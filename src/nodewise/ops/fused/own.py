@@ -16,15 +16,17 @@ from typing import NamedTuple
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.fused.layer import Floats
-from nodewise.ops.fused.panels import GROUP, product, to_codes, to_expand
+from nodewise.ops.fused.panels import GROUP, product, to_codes, to_expand, untangle
 from nodewise.ops.fused.simd import fma, full, load, mul, store, total, where_positive
 
 
 class Sizes(NamedTuple):
-    """Real nodes and columns, padded sizes, and how the work is cut, as in `squares`."""
+    """Sizes as they are, padded, and how the work is cut, as in `squares`."""
 
     nodes: int
     columns: int
+    bottleneck: int
+    outputs: int
     groups: int
     heads: int
     code: int
@@ -98,8 +100,8 @@ def _bounds(sizes, item):
 
 
 @kernel
-def forward(first, last, own, layer, out, shifted):
-    """Fill `out` (heads, ...), four nodes at a time as `to_codes` has them, and `shifted`.
+def forward(first, last, own, layer, fours, shifted, out):
+    """Fill `out` (nodes, heads, outputs), gathered in `fours` (heads, ...) and `shifted`, zeros.
 
     A piece of work is a part of the nodes under one head.
     """
@@ -119,7 +121,12 @@ def forward(first, last, own, layer, out, shifted):
                 product(scales[at:], expand_a[start:], code, width, size, a)
                 product(shifts[at:], expand_b[start:], code, width, size, b)
                 _scale(s, a, b, size, layer.slope, group, shifted[head])
-                to_codes(weight[start:], a, sizes.out, width, size, spare, out[head, to:])
+                to_codes(weight[start:], a, sizes.out, width, size, spare, fours[head, to:])
+        end_of = (out, sizes.nodes, sizes.heads, head, sizes.outputs)
+        untangle(fours[head], begin, end, sizes.out, *end_of)
+        for v in range(GROUP * begin, min(GROUP * end, sizes.nodes)):
+            for o in range(sizes.outputs):
+                out[(v * sizes.heads + head) * sizes.outputs + o] += shifted[head, v]
 
 
 @part
@@ -142,8 +149,8 @@ def _turn_back(s, a, b, dots, pulls, panel, slope):
 
 
 @kernel
-def backward(first, last, own, layer, grad_out, codes, expands, weights, values):
-    """Gradients of codes (2, heads, ...) as `to_codes` has them, of expands and weights.
+def backward(first, last, own, layer, grad_out, fours, codes, expands, weights, values):
+    """Gradients of codes (2, nodes heads bottleneck), gathered in `fours`, of expands and weights.
 
     The latter are (2, pieces, ...) and (pieces, ...), still to be added over the parts of a head.
     Those of the rows are (heads, ...), or empty where nobody asked.
@@ -169,7 +176,10 @@ def backward(first, last, own, layer, grad_out, codes, expands, weights, values)
                 to_expand(scales[at:], a, code, width, size, expands[0, item, start:])
                 to_expand(shifts[at:], b, code, width, size, expands[1, item, start:])
                 to_expand(g, s, out, width, size, weights[item, start:])
-                to_codes(expand_a[start:], a, code, width, size, spare, codes[0, head, at:])
-                to_codes(expand_b[start:], b, code, width, size, spare, codes[1, head, at:])
+                to_codes(expand_a[start:], a, code, width, size, spare, fours[0, head, at:])
+                to_codes(expand_b[start:], b, code, width, size, spare, fours[1, head, at:])
                 if values.size > 0:
                     _add_to(values[head], sizes, group, start, size, dots)
+        for which in range(2):
+            end_of = (codes[which], sizes.nodes, sizes.heads, head, sizes.bottleneck)
+            untangle(fours[which, head], begin, end, code, *end_of)

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from nodewise.ops.fused import own
 from nodewise.ops.fused.arrays import flat
 from nodewise.ops.fused.own import OwnLayer, Sizes
-from nodewise.ops.fused.panel_pack import cut_nodes, from_fours, from_wide, narrow, panel_of, wide
+from nodewise.ops.fused.panel_pack import cut_nodes, from_wide, narrow, panel_of, wide
 from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.threads import run, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, OwnInputs
@@ -28,6 +28,8 @@ def _layer(inputs: OwnInputs) -> OwnLayer:
     sizes = Sizes(
         nodes,
         columns,
+        size,
+        out,
         -(-nodes // GROUP),
         heads,
         code,
@@ -54,33 +56,33 @@ def _run(kernel: Any, layer: OwnLayer, products: int, *given: Any) -> None:
 
 def forward(inputs: OwnInputs) -> Tensor:
     """W_v h_v, shape (nodes, H, out)."""
-    layer, (heads, out, _) = _layer(inputs), inputs.weight.shape
-    sizes, nodes = layer.sizes, inputs.scale_code.size(0)
-    found = inputs.weight.new_zeros(heads, GROUP * sizes.groups * sizes.out)
-    shifted = inputs.weight.new_zeros(heads, GROUP * sizes.groups)
-    _run(own.forward, layer, 3, found.numpy(), shifted.numpy())
-    scaled = from_fours(found[None], nodes, out)[0]
-    return scaled + shifted[:, :nodes].t()[..., None]
+    layer, dtype = _layer(inputs), inputs.weight.dtype
+    sizes, (heads, outputs, _) = layer.sizes, inputs.weight.shape
+    fours = workspace("fours", dtype, heads, GROUP * sizes.groups * sizes.out).zero_()
+    shifted = torch.zeros(heads, GROUP * sizes.groups, dtype=dtype)
+    out = torch.empty(sizes.nodes, heads, outputs, dtype=dtype)
+    _run(own.forward, layer, 3, fours.numpy(), shifted.numpy(), flat(out))
+    return out
 
 
 def backward(inputs: OwnInputs, grad: Tensor, *, for_values: bool) -> MessageGrads:
     """Gradients of every input."""
-    layer, dtype, size = _layer(inputs), inputs.weight.dtype, inputs.scale_code.size(2)
-    (heads, out, columns), nodes = inputs.weight.shape, inputs.scale_code.size(0)
+    layer, dtype, (heads, out, columns) = _layer(inputs), inputs.weight.dtype, inputs.weight.shape
     sizes = layer.sizes
-    codes = torch.zeros(2, heads, GROUP * sizes.groups * sizes.code, dtype=dtype)
+    pulls = (narrow(grad), pad(grad.sum(2).t(), (0, -sizes.nodes % GROUP)).contiguous().numpy())
+    fours = workspace("fours", dtype, 2, heads, GROUP * sizes.groups * sizes.code)
+    codes = torch.empty(2, *inputs.scale_code.shape, dtype=dtype)
     pieces = (heads, sizes.parts)
-    expands = workspace("own expands", dtype, 2, *pieces, sizes.code * sizes.width).zero_()
-    weights = workspace("own weights", dtype, 1, *pieces, sizes.out * sizes.width).zero_()
+    expands = workspace("own expands", dtype, 2, *pieces, sizes.code * sizes.width)
+    weights = workspace("own weights", dtype, 1, *pieces, sizes.out * sizes.width)
     values = torch.zeros(heads, inputs.values.numel() if for_values else 0, dtype=dtype)
-    pulls = (narrow(grad), pad(grad.sum(2).t(), (0, -nodes % GROUP)).contiguous().numpy())
-    filled = (codes, expands.flatten(1, 2), weights[0].flatten(0, 1), values)
-    _run(own.backward, layer, 8, pulls, *(part.numpy() for part in filled))
-    code = from_fours(codes, nodes, size)
-    expand = from_wide(expands, size, columns).transpose(2, 3)
+    zeros = (part.zero_() for part in (expands.flatten(1, 2), weights[0].flatten(0, 1), values))
+    found = (fours.zero_(), codes.view(2, -1), *zeros)
+    _run(own.backward, layer, 8, pulls, *(part.numpy() for part in found))
+    expand = from_wide(expands, sizes.bottleneck, columns).transpose(2, 3)
     weight = from_wide(weights, out, columns)[0].contiguous()
     of_values = values.sum(0).view_as(inputs.values) if for_values else None
     # Outputs of a registered op may not share memory.
-    parts = (code[0], expand[0], code[1], expand[1])
-    parts_of_their_own = (part.clone(memory_format=torch.contiguous_format) for part in parts)
-    return MessageGrads(of_values, weight, *parts_of_their_own)
+    parts = (codes[0], expand[0], codes[1], expand[1])
+    apart = (part.clone(memory_format=torch.contiguous_format) for part in parts)
+    return MessageGrads(of_values, weight, *apart)

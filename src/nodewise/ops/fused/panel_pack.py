@@ -24,14 +24,6 @@ def wide(matrix: Tensor) -> Any:
     return padded.reshape(heads, -1).numpy()
 
 
-def from_fours(found: Tensor, nodes: int, size: int) -> Tensor:
-    """What `to_codes` has filled, (some, H, ...), as (some, nodes, H, size)."""
-    some, heads, _ = found.shape
-    groups, of_four = -(-nodes // GROUP), (size + -size % 4) // 4
-    fours = found.view(some, heads, groups, of_four, GROUP, 4).permute(0, 2, 4, 1, 3, 5)
-    return fours.flatten(4).flatten(1, 2)[:, :nodes, :, :size]
-
-
 def from_wide(found: Tensor, size: int, columns: int) -> Tensor:
     """Wide matrices from several parts of the nodes, (some, H, parts, ...), added up.
 

@@ -63,6 +63,15 @@ def to_codes(expand, rows, size, width, panel, spare, out):
 
 
 @part
+def untangle(fours, begin, end, padded, out, nodes, heads, head, size):
+    """From groups of four as `to_codes` has them to `out` (nodes, heads, size), for one head."""
+    for v in range(GROUP * begin, min(GROUP * end, nodes)):
+        at, to = v // GROUP * GROUP * padded + v % GROUP * 4, (v * heads + head) * size
+        for k in range(size):
+            out[to + k] = fours[at + k // 4 * 4 * GROUP + k % 4]
+
+
+@part
 def _spread(code, at):
     """Four numbers, each in all lanes of a vector."""
     return (

@@ -19,13 +19,18 @@ from typing import NamedTuple
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.fused.fours import store_four
-from nodewise.ops.fused.panels import GROUP, four_times_four, to_codes, to_expand
+from nodewise.ops.fused.panels import GROUP, four_times_four, to_codes, to_expand, untangle
 from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
 
 
 class Sizes(NamedTuple):
-    """How the work is cut: `parts` of the groups for each head, `panel` features at a time."""
+    """How the work is cut: `parts` of the groups for each head, `panel` features at a time.
 
+    `nodes` and `code` are not padded.
+    """
+
+    nodes: int
+    code: int
     groups: int
     heads: int
     bottleneck: int
@@ -85,17 +90,20 @@ def _of_part(code, expand, sizes, begin, end, slope, own, codes, expands):
 
 
 @kernel
-def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
+def squares(first, last, own, generators, sizes, slope, sums, fours, codes, expands):
     """Fill `sums` (2 heads parts) and, unless they are empty, half the gradients by the inputs.
 
-    `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, heads, ...),
-    four nodes at a time as `to_codes` has them, `expands` (2 heads parts, ...), still to be added
-    over the parts.
+    `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, nodes heads
+    code), gathered in `fours` (2, heads, ...), which are zeros; `expands` is (2 heads parts, ...),
+    still to be added over the parts.
     """
     heads, parts, groups = sizes.heads, sizes.parts, sizes.groups
     for item in range(first, last):
         which, head, cut = item // (heads * parts), item // parts % heads, item % parts
         code, expand = generators[which]
         begin, end = cut * groups // parts, (cut + 1) * groups // parts
-        given = (sizes, begin, end, slope, own, codes[which, head], expands[item])
+        given = (sizes, begin, end, slope, own, fours[which, head], expands[item])
         sums[item] = _of_part(code[head], expand[head], *given)
+        if codes[which].size > 0:
+            to = (codes[which], sizes.nodes, heads, head, sizes.code)
+            untangle(fours[which, head], begin, end, sizes.bottleneck, *to)

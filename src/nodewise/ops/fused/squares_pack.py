@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from nodewise.ops.fused.panel_pack import cut_nodes, from_fours, from_wide, narrow, panel_of, wide
+from nodewise.ops.fused.panel_pack import cut_nodes, from_wide, narrow, panel_of, wide
 from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.squares import Sizes
 from nodewise.ops.fused.squares import squares as kernel
@@ -22,7 +22,8 @@ def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     nodes, heads, size = code.shape
     columns, size = expand.size(1), size + -size % 4
     panel, parts = panel_of(columns, size, _PANEL), cut_nodes(nodes, heads, _PIECES)
-    return Sizes(-(-nodes // GROUP), heads, size, columns + -columns % 32, panel, parts)
+    groups = -(-nodes // GROUP)
+    return Sizes(nodes, code.size(2), groups, heads, size, columns + -columns % 32, panel, parts)
 
 
 def squares(
@@ -39,7 +40,8 @@ def squares(
     pieces = 2 * sizes.heads * sizes.parts
     sums = torch.zeros(pieces, dtype=torch.float64)
     of_head = GROUP * sizes.groups * sizes.bottleneck
-    codes = torch.zeros(2, sizes.heads, of_head * gradient, dtype=dtype)
+    fours = workspace("fours", dtype, 2, sizes.heads, of_head * gradient).zero_()
+    codes = torch.empty((2, *code.shape) if gradient else (2, 0), dtype=dtype)
     room = sizes.bottleneck * sizes.width
     expands = workspace("squares", dtype, pieces, room * gradient).zero_()
     work = (3 if gradient else 1) * 2 * sizes.heads * GROUP * sizes.groups * room
@@ -47,11 +49,11 @@ def squares(
     generators = [(narrow(code), wide(expand.transpose(1, 2))) for code, expand in (scale, shift)]
     given = (tuple(generators), sizes, code.numpy(force=True).dtype.type(slope), sums.numpy())
     own = list(buffers.numpy())
-    run(kernel, pieces, work, *given, codes.numpy(), expands.numpy(), own=own)
+    found = (fours.numpy(), codes.view(2, -1).numpy(), expands.numpy())
+    run(kernel, pieces, work, *given, *found, own=own)
     a, b = sums.view(2, -1).sum(1).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    of_code = from_fours(codes, code.size(0), code.size(2))
     parts = expands.view(2, sizes.heads, sizes.parts, room)
     of_expand = from_wide(parts, expand.size(2), expand.size(1)).transpose(2, 3)
-    return a.clone(), b.clone(), of_code.contiguous(), of_expand.contiguous()
+    return a.clone(), b.clone(), codes, of_expand.contiguous()
