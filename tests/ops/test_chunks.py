@@ -12,7 +12,8 @@ from nodewise.models.classifier import LGAT
 from nodewise.nn.penalty import Penalty
 from nodewise.ops import dispatch
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.fused import squares_pack, threads
+from nodewise.ops.fused import own_pack, squares_pack, threads
+from nodewise.ops.fused.panel_pack import panel_of
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
 from tests.graphs import sparse
@@ -54,6 +55,7 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
         normal(EDGES),
         normal(EDGES, heads),
     )
+    own = normal(TARGETS, WIDTH)
     of_sources, drop = normal(SOURCES, heads, out), DropConnect(0.3, torch.tensor(7))
 
     def sparse_x() -> SparseRows:
@@ -76,6 +78,11 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
             lambda: dispatch.messages(sparse_x(), weight, scale, shift, hood),
             (values, *generators),
         ),
+        "messages, each to itself": (
+            lambda: dispatch.messages(own, weight, scale, shift, hood.of_themselves()),
+            (own, *generators),
+        ),
+        "dropout": (lambda: dispatch._dropout(z, drop), (z,)),
         "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),
         "modulate_edges": (
             lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), hood),
@@ -124,6 +131,29 @@ def test_squares_of_several_panels_add_up_to_the_reference() -> None:
         with dispatch.use_kernel(kernel):
             a, b = dispatch.squares((leaves[0], leaves[1]), (leaves[2], leaves[3]))
         found.append([a, b, *torch.autograd.grad(0.3 * a + 0.7 * b, leaves)])
+    for truth, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("narrow", "panel"), [(9, 1024), (70, 8192)])
+def test_own_products_of_several_panels_add_up_to_the_reference(
+    monkeypatch: pytest.MonkeyPatch, narrow: int, panel: int
+) -> None:
+    torch.manual_seed(2)
+    monkeypatch.setattr(own_pack, "_PANEL", panel)
+    width, heads, out, nodes = 333, 3, 10, 37
+    assert panel_of(width, narrow + -narrow % 4, panel) < width / 2
+    shapes = [(nodes, width), (heads, out, width)]
+    shapes += [(nodes, heads, narrow), (heads, width, narrow)] * 2
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    alone = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
+    found = []
+    for kernel in ("reference", "fused"):
+        x, weight, *generators = leaves
+        with dispatch.use_kernel(kernel):
+            pairs = (generators[0], generators[1]), (generators[2], generators[3])
+            z = dispatch.messages(x, weight, *pairs, alone)
+        found.append([z, *torch.autograd.grad(z.sin().sum(), leaves)])
     for truth, ours in zip(*found, strict=True):
         torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
 

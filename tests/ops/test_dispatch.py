@@ -62,6 +62,18 @@ def test_messages_agree_on_sparse_rows(case: MessageCase) -> None:
             torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+@many
+@given(message_cases())
+def test_rows_through_their_own_weights_agree(case: MessageCase) -> None:
+    alone = case._replace(hood=case.hood.of_themselves(), drop=None)
+    expected = gradients(alone, case.x, "reference")
+    for rows in (case.x, sparse(case.x)):
+        for ours, truth in zip(gradients(alone, rows, "fused"), expected, strict=True):
+            if isinstance(rows, SparseRows) and truth.shape == case.x.shape != ours.shape:
+                truth = truth[case.x != 0]
+            torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
+
+
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(edge_lists(), st.integers(1, 3), st.sampled_from([*range(1, 10), 32, 45]))
 def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int) -> None:
@@ -325,6 +337,16 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, torch.tensor(3), 0.3, 0.2))
     result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, None, 0.0, 0.2))
     assert set(result.values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("heads", [2, 8])
+def test_opcheck_and_gradcheck_of_own_products(heads: int) -> None:
+    case = a_case(0.0, heads=heads)
+    inputs = (case.x, case.weight, *case.scale, *case.shift)
+    leaves = [leaf.clone().requires_grad_() for leaf in inputs]
+    result = torch.library.opcheck(torch.ops.nodewise.own_products, (*leaves, 0.2))
+    assert set(result.values()) == {"SUCCESS"}
+    assert gradcheck(lambda *given: registered.own_products(*given, 0.2), leaves)
 
 
 @pytest.mark.parametrize("gradient", [False, True])

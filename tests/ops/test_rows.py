@@ -34,6 +34,32 @@ def test_dropout_keeps_the_places_and_the_mean() -> None:
     assert torch.equal(dropout(rows, 0.4, training=False).values, rows.values)
 
 
+def test_sums_of_rows_that_stay_as_they_are_are_made_once() -> None:
+    torch.manual_seed(0)
+    rows = SparseRows.from_dense(torch.eye(12))
+    hood = Neighbourhood.from_edges(torch.tensor([[0, 3, 5], [1, 1, 2]]), 12)
+    weight, other = torch.rand(3), torch.rand(3)
+    first = pool_rows(rows, weight, hood)
+    assert pool_rows(rows, weight, hood) is first
+    assert not torch.equal(pool_rows(rows, other, hood).values, first.values)  # type: ignore[union-attr]
+    assert torch.equal(pool_rows(rows, weight, hood).values, first.values)  # type: ignore[union-attr]
+    backwards = Neighbourhood.from_edges(torch.tensor([[1, 1, 2], [0, 3, 5]]), 12)
+    assert pool_rows(rows, weight, backwards).num_rows == 12  # type: ignore[union-attr]
+    twice = pool_rows(rows.with_values(2 * rows.values), weight, hood)
+    assert torch.equal(twice.values, 2 * first.values)  # type: ignore[union-attr]
+
+
+def test_sums_of_rows_that_change_are_made_each_time() -> None:
+    rows = SparseRows.from_dense(torch.eye(12))
+    hood = Neighbourhood.from_edges(torch.tensor([[0, 3, 5], [1, 1, 2]]), 12)
+    learned = rows.with_values(rows.values.clone().requires_grad_())
+    thinned = dropout(rows, 0.5, training=True)
+    weight = torch.rand(3, requires_grad=True)
+    for these, on_edges in ((learned, None), (thinned, None), (rows, weight)):
+        found = [pool_rows(these, on_edges, hood) for _ in range(2)]
+        assert found[0] is not found[1]
+
+
 def test_a_csr_tensor_is_taken_apart_once() -> None:
     x = torch.eye(3).to_sparse_csr()
     first, again = as_features(x), as_features(x)
