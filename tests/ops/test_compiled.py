@@ -25,6 +25,15 @@ def test_without_a_place_to_keep_it_code_is_compiled_all_the_same(
     assert compiled.kernel(lambda x: x + 1)(2) == 3
 
 
+def test_what_was_compiled_before_a_change_is_forgotten(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.nbi", tmp_path / "new.nbi"
+    for index in (old, new):
+        index.touch()
+    os.utime(old, (0, 0))
+    compiled.forget_outdated(tmp_path)
+    assert [index.exists() for index in (old, new)] == [False, True]
+
+
 ONE_STEP = """
 import sys, time
 import torch

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -15,9 +18,24 @@ _COMPILE: dict[str, Any] = {"_nrt": False}
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile when first called; kept on disk unless there is no place where we may write."""
     try:
-        return njit(nogil=True, cache=True, **_COMPILE)(function)
+        compiled = njit(nogil=True, cache=True, **_COMPILE)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return njit(nogil=True, **_COMPILE)(function)
+    forget_outdated(Path(compiled.stats.cache_path))
+    return compiled
+
+
+@cache
+def forget_outdated(kept: Path) -> None:
+    """Remove what was compiled before the last change of any file here.
+
+    Numba looks at the kernel's own file only, and not at those its parts come from.
+    """
+    changed = max(path.stat().st_mtime for path in Path(__file__).parent.rglob("*.py"))
+    for index in kept.glob("*.nbi"):
+        with suppress(OSError):  # another process was faster, or nobody may
+            if index.stat().st_mtime < changed:
+                index.unlink()
 
 
 def part(function: Callable[..., Any]) -> Any:
