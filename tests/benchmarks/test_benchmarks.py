@@ -1,0 +1,27 @@
+"""The scripts that check promises run to their end, on little."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    whole = [sys.executable, str(BENCHMARKS / command[0]), *command[1:]]
+    return subprocess.run(whole, capture_output=True, text=True, check=False)
+
+
+def test_three_epochs_do_not_keep_the_toy_graphs_promise() -> None:
+    ended = run("toy_promise.py", "--seeds", "2", "--epochs", "3")
+    rows = ended.stdout.splitlines()
+    assert ended.returncode == 1, ended.stderr
+    assert len(rows) == 5 and rows[3].startswith("LGCN ") and rows[3].endswith("NO")
+
+
+def test_a_small_table_is_read_in_time() -> None:
+    ended = run("read_table.py", "--nodes", "200", "--edges", "1000")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.splitlines()[-1].endswith("kept")
