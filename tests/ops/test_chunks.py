@@ -10,7 +10,7 @@ from torch import Tensor
 
 from nodewise.models.classifier import LGAT
 from nodewise.nn.penalty import Penalty
-from nodewise.ops import dispatch
+from nodewise.ops import dispatch, reference, registered
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused import own_pack, squares_pack, threads
 from nodewise.ops.fused.panel_pack import panel_of
@@ -135,27 +135,25 @@ def test_squares_of_several_panels_add_up_to_the_reference() -> None:
         torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("heads", [1, 3, 8])
 @pytest.mark.parametrize(("narrow", "panel"), [(9, 1024), (70, 8192)])
-def test_own_products_of_several_panels_add_up_to_the_reference(
-    monkeypatch: pytest.MonkeyPatch, narrow: int, panel: int
+def test_own_products_of_several_panels_and_parts_add_up_to_the_reference(
+    monkeypatch: pytest.MonkeyPatch, narrow: int, panel: int, heads: int
 ) -> None:
     torch.manual_seed(2)
     monkeypatch.setattr(own_pack, "_PANEL", panel)
-    width, heads, out, nodes = 333, 3, 10, 37
+    width, out, nodes = 333, 10, 150
     assert panel_of(width, narrow + -narrow % 4, panel) < width / 2
     shapes = [(nodes, width), (heads, out, width)]
     shapes += [(nodes, heads, narrow), (heads, width, narrow)] * 2
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     alone = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
-    found = []
-    for kernel in ("reference", "fused"):
-        x, weight, *generators = leaves
-        with dispatch.use_kernel(kernel):
-            pairs = (generators[0], generators[1]), (generators[2], generators[3])
-            z = dispatch.messages(x, weight, *pairs, alone)
-        found.append([z, *torch.autograd.grad(z.sin().sum(), leaves)])
-    for truth, ours in zip(*found, strict=True):
-        torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
+    x, weight, *codes = leaves
+    truth = reference.messages(x, weight, tuple(codes[:2]), tuple(codes[2:]), alone, None, 0.2)
+    ours = registered.own_products(*leaves, 0.2)
+    found = [[z, *torch.autograd.grad(z.sin().sum(), leaves)] for z in (truth, ours)]
+    for expected, part in zip(*found, strict=True):
+        torch.testing.assert_close(part, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("heads", HEADS)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 import torch
 from hypothesis import given, settings
+from torch import Tensor
 
-from nodewise.ops.dispatch import dropout, pool_rows, project
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.ops.dispatch import dropout, pool_rows, project, sum_neighbours, use_kernel
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows, as_features, take_rows
 from tests.graphs import MessageCase, message_cases
@@ -44,9 +46,35 @@ def test_sums_of_rows_that_stay_as_they_are_are_made_once() -> None:
     assert not torch.equal(pool_rows(rows, other, hood).values, first.values)  # type: ignore[union-attr]
     assert torch.equal(pool_rows(rows, weight, hood).values, first.values)  # type: ignore[union-attr]
     backwards = Neighbourhood.from_edges(torch.tensor([[1, 1, 2], [0, 3, 5]]), 12)
-    assert pool_rows(rows, weight, backwards).num_rows == 12  # type: ignore[union-attr]
+    found = pool_rows(rows, weight, backwards).dense()  # type: ignore[union-attr]
+    assert torch.equal(found, sum_neighbours(rows.dense(), weight, backwards))
     twice = pool_rows(rows.with_values(2 * rows.values), weight, hood)
     assert torch.equal(twice.values, 2 * first.values)  # type: ignore[union-attr]
+    with use_kernel("reference"):
+        assert isinstance(pool_rows(rows, weight, hood), Tensor)
+
+
+def test_sums_follow_rows_and_weights_that_are_changed_in_place() -> None:
+    rows = SparseRows.from_dense(torch.eye(12))
+    hood = Neighbourhood.from_edges(torch.tensor([[0, 3, 5], [1, 1, 2]]), 12)
+    weight = torch.ones(3)
+    sums = []
+    for change in (rows.values, weight, None):
+        sums.append(float(pool_rows(rows, weight, hood).values.sum()))  # type: ignore[union-attr]
+        if change is not None:
+            change.mul_(2)
+    assert sums == [3, 6, 12]
+
+
+def test_sums_made_in_inference_mode_do_not_stand_in_the_way_of_learning() -> None:
+    data, rows = torch.tensor([[0, 3, 5], [1, 1, 2]]), SparseRows.from_dense(torch.eye(12))
+    conv = LocalizedConv(12, 4, "mean", edge_level=False, bottleneck=3)
+    block = conv.block(data, (12, 12))
+    with torch.inference_mode():
+        seen = conv(rows, block)
+    out = conv(rows, block)
+    out.sum().backward()
+    assert torch.equal(out, seen) and conv.weight.grad is not None
 
 
 def test_sums_of_rows_that_change_are_made_each_time() -> None:

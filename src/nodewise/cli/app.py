@@ -68,8 +68,8 @@ def main() -> None:
     # Before torch is loaded: its threads would spin while they wait. On a machine that others use,
     # too, that made training ten times slower than on one thread.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # Likewise: large tensors in large pages. Rows of a graph that does not fit the caches are far
-    # apart, and to find out where each page lies took longer than to bring the row.
+    # Likewise: large tensors in large pages, where the system has them. Rows of a graph beyond the
+    # caches are far apart, and finding out where each page lies takes its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         app()

@@ -23,7 +23,7 @@ from nodewise.nn.aggregators import (
 from nodewise.nn.block import Block, block_of
 from nodewise.nn.inits import initializer
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbours
-from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.dropconnect import DropConnect, check_rate
 from nodewise.ops.rows import Features, SparseRows, as_features
 
 Inputs = Features | tuple[Features, Features]
@@ -63,8 +63,8 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         bias_init: str,
     ) -> None:
         super().__init__(aggr=None, node_dim=0)
-        _check_rate("weight_dropout", weight_dropout)
-        _check_rate("message_dropout", message_dropout)
+        check_rate("weight_dropout", weight_dropout)
+        check_rate("message_dropout", message_dropout)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.heads, self.concat = heads, concat
         self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
@@ -205,13 +205,6 @@ def times_rows(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:
     """Each (H, out, in) matrix times every row, as (N, H, out): one product for all of them."""
     flat = project(x, torch.cat([weight.flatten(0, 1) for weight in weights]))
     return list(flat.view(-1, len(weights), *weights[0].shape[:2]).unbind(1))
-
-
-def _check_rate(name: str, rate: float) -> None:
-    if not 0 <= rate < 1:
-        raise InputError(
-            name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
-        )
 
 
 def dense_rows(x: Features) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from time import time
 from typing import Any
 
 from numba import njit
@@ -31,10 +32,13 @@ def forget_outdated(kept: Path) -> None:
 
     Numba looks at the kernel's own file only, and not at those its parts come from.
     """
-    changed = max(path.stat().st_mtime for path in Path(__file__).parent.rglob("*.py"))
+    changed = 0.0
+    for path in Path(__file__).parent.rglob("*.py"):
+        with suppress(OSError):  # an editor's lock, perhaps
+            changed = max(changed, path.stat().st_mtime)
     for index in kept.glob("*.nbi"):
         with suppress(OSError):  # another process was faster, or nobody may
-            if index.stat().st_mtime < changed:
+            if index.stat().st_mtime < min(changed, time()):
                 index.unlink()
 
 

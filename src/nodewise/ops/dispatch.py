@@ -208,14 +208,18 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
 def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Features:
     """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse.
 
-    Sums of features as they are, neither dropped out nor learned, are made once for a graph.
+    Sums of the same `SparseRows` over the same neighbourhood, neither dropped out nor learned, are
+    made once.
     """
     if not isinstance(x, SparseRows):
         return sum_neighbours(x, weight, hood)
     given = (x.values,) if weight is None else (x.values, weight)
-    if x.is_thinned or any(part.requires_grad for part in given):
+    learned = any(part.requires_grad for part in given)
+    # An inference tensor has no version that would tell of changes.
+    untold = torch.compiler.is_compiling() or any(part.is_inference() for part in given)
+    if x.is_thinned or learned or untold:
         return _pool_sparse(x, weight, hood)
-    return x.pooled((kernel_for(x), weight, hood), lambda: _pool_sparse(x, weight, hood))
+    return x.pooled(kernel_for(x), weight, hood, _pool_sparse)
 
 
 def _pool_sparse(x: SparseRows, weight: Tensor | None, hood: Neighbourhood) -> Features:

@@ -2,9 +2,9 @@
 
 Entry (v, head, out, in) of all localized weights (node-wise DropConnect) is kept when a 32-bit hash
 of (seed, v, head, in, out) is at least rate * 2**32, entry i of a tensor when one of (seed, i) is.
-The mask is a pure function of these numbers, so the backward pass draws it again instead of
-remembering it, and every kernel and thread count draws the same one. It also costs less: torch
-draws its random numbers one by one.
+The mask is a pure function of these numbers: every kernel and thread count draws the same one, and
+the fused kernels draw it again on the way back instead of remembering it. There it also costs less
+than torch's generator.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from nodewise.errors import InputError
 
 # "lowbias32" (C. Wellons, 2018): (shift, factor) rounds and a last shift, bias below 0.2 bits.
 MIX = ((16, 0x7FEB352D), (15, 0x846CA68B))
@@ -39,13 +41,30 @@ class DropConnect(NamedTuple):
 
     @classmethod
     def draw(cls, rate: float, training: bool) -> DropConnect | None:
-        """A fresh mask from torch's random state, or None where nothing is to be dropped."""
+        """A fresh mask from torch's random state, or None where nothing is to be dropped.
+
+        Raises:
+            InputError: The rate is no share below one.
+        """
+        check_rate("dropout", rate)
         return cls(rate, torch.randint(2**31, ())) if training and rate > 0 else None
 
     @property
     def threshold(self) -> int:
         """The hash below which an entry is dropped."""
         return min(round(self.rate * 2**32), _WORD)
+
+
+def check_rate(name: str, rate: float) -> None:
+    """Check a rate of dropout.
+
+    Raises:
+        InputError: It is no share below one.
+    """
+    if not 0 <= rate < 1:
+        raise InputError(
+            name, "must be at least 0 and below 1", value=rate, way_out="drop a smaller share"
+        )
 
 
 def mix(bits: Tensor) -> Tensor:

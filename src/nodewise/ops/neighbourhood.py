@@ -81,7 +81,8 @@ class Neighbourhood:
         if torch.compiler.is_compiling():
             return self._reversed()
         if not self._kept:
-            self._kept.append(self._reversed())
+            with torch.inference_mode(False):  # it may be kept for learning
+                self._kept.append(self._reversed())
         return self._kept[0]
 
     def _reversed(self) -> Neighbourhood:

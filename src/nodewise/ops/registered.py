@@ -207,7 +207,7 @@ def _own_products_backward(
 
 
 def _fake_own_products_backward(values: Tensor, *rest: Any) -> Any:
-    first = torch.empty_like(values) if rest[-1] else values.new_empty(0)
+    first = values.new_empty(values.shape if rest[-1] else 0)
     return first, *(torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in rest[:5])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -68,7 +68,7 @@ class SparseRows:
     is_thinned: bool = False
     _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
     _dense: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
-    _pooled: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+    _pooled: list[_Pooled] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
@@ -86,10 +86,11 @@ class SparseRows:
     def columns(self) -> Columns:
         """The entries column by column, sorted once."""
         if self._kept.columns is None:
-            column, entry = torch.sort(self.col.long(), stable=True)
-            ccol = offsets(column, self.width).to(torch.int32)
-            row = self._row()[entry].to(torch.int32)
-            self._kept.columns = Columns(ccol, row, entry)
+            with torch.inference_mode(False):  # like all that is kept: it may be for learning
+                column, entry = torch.sort(self.col.long(), stable=True)
+                ccol = offsets(column, self.width).to(torch.int32)
+                row = self._row()[entry].to(torch.int32)
+                self._kept.columns = Columns(ccol, row, entry)
         return self._kept.columns
 
     def pooled_places(self, hood: Neighbourhood) -> Places:
@@ -97,14 +98,28 @@ class SparseRows:
         if hood.is_alone:
             return Places(self.crow, self.col)
         if self._kept.pooled is None or self._kept.pooled[0] is not hood:
-            self._kept.pooled = hood, _united(self, hood)
+            with torch.inference_mode(False):
+                self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
 
-    def pooled(self, how: tuple[object, ...], make: Callable[[], Features]) -> Features:
-        """Sums of these rows, made when first asked for, or when last asked for otherwise."""
-        if not self._pooled or any(a is not b for a, b in zip(self._pooled[0], how, strict=True)):
-            self._pooled[:] = [how, make()]
-        return self._pooled[1]  # type: ignore[no-any-return]
+    def pooled(self, how: str, weight: Tensor | None, hood: Neighbourhood, make: Sums) -> Features:
+        """Sums of these rows under some weights, made anew unless nothing has changed since.
+
+        Args:
+            how: The kernel's name.
+            weight: Weights of the edges, if any.
+            hood: The edges.
+            make: Makes the sums.
+        """
+        versions = self.values._version, None if weight is None else weight._version
+        for kept in self._pooled:
+            same = kept.weight is weight and kept.hood is hood
+            if same and (kept.how, kept.versions) == (how, versions):
+                return kept.sums
+        with torch.inference_mode(False):
+            sums = make(self, weight, hood)
+        self._pooled[:] = [_Pooled(how, weight, hood, versions, sums)]
+        return sums
 
     @property
     def is_crowded(self) -> bool:
@@ -140,11 +155,12 @@ class SparseRows:
         if self._dense:
             return self._dense[0]
         if self._kept.flat is None:
-            self._kept.flat = self._row() * self.width + self.col
+            with torch.inference_mode(False):
+                self._kept.flat = self._row() * self.width + self.col
         flat = self.values.new_zeros(self.num_rows * self.width)
         flat.scatter_add_(0, self._kept.flat, self.values)
         out = flat.view(self.num_rows, self.width)
-        if not out.requires_grad:
+        if not (out.requires_grad or out.is_inference()):
             self._dense.append(out)
         return out
 
@@ -171,6 +187,18 @@ def _united(rows: SparseRows, hood: Neighbourhood) -> Places:
 
 
 Features = Tensor | SparseRows
+# From rows, weights of the edges and the edges to the sums over each C_v.
+Sums = Callable[[SparseRows, Tensor | None, Neighbourhood], Features]
+
+
+class _Pooled(NamedTuple):
+    """Sums of rows over each C_v, and what they were made of and by."""
+
+    how: str
+    weight: Tensor | None
+    hood: Neighbourhood
+    versions: tuple[int, int | None]
+    sums: Features
 
 
 # From a CSR tensor to its rows, as long as the tensor lives.

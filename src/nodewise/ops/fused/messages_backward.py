@@ -37,8 +37,8 @@ class Grads(NamedTuple):
     """What comes in (`messages`) and what goes out.
 
     `weight` (cuts, ...), `expands` (2, cuts, ...) and `values` (pieces, ...) are still to be added
-    over cuts of the targets or pieces of work; `codes` is (2, ...); `values` is empty where nobody
-    asked.
+    over cuts of the targets or pieces of work; `codes` are two arrays; `values` is empty where
+    nobody asked.
     """
 
     messages: Floats

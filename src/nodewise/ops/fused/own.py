@@ -3,7 +3,7 @@
 What is left of a layer without edge level whose sums over C_v come first. No W_v is formed, for it
 would be used once: W_v s = W (a_v * s) + (b_v . s) 1. All of it is products of narrow matrices with
 wide ones, four nodes by a panel of columns at a time, and the way back makes scales and shifts
-again. Nothing of size N x d0 is stored but what was given and its gradient.
+again: nothing of size N x d0 is stored but s and its gradient.
 
 Layouts as in `panels`, heads in front: codes (heads, nodes, size), `expand` (heads, size, width), W
 (heads, out, width), gradients of outputs (heads, nodes, out), with `width` a multiple of 32,
@@ -92,24 +92,18 @@ def _scale(s, made, shifts, panel, slope, group, shifted):
         shifted[GROUP * group + j] += total(sums)
 
 
-@part
-def _bounds(sizes, item):
-    """The head of a piece of work, and which groups of four nodes it has."""
-    head, cut = item // sizes.parts, item % sizes.parts
-    return head, cut * sizes.groups // sizes.parts, (cut + 1) * sizes.groups // sizes.parts
-
-
 @kernel
 def forward(first, last, own, layer, fours, shifted, out):
     """Fill `out` (nodes, heads, outputs), gathered in `fours` (heads, ...) and `shifted`, zeros.
 
-    A piece of work is a part of the nodes under one head.
+    A piece of work is a part of the nodes, under one head after the other.
     """
     sizes, panel = layer.sizes, layer.sizes.panel
     code, width, room = sizes.code, sizes.width, GROUP * panel
     spare, s, a, b = own[:64], own[64:], own[64 + room :], own[64 + 2 * room :]
-    for item in range(first, last):
-        head, begin, end = _bounds(sizes, item)
+    for item in range(first * sizes.heads, last * sizes.heads):
+        cut, head = item // sizes.heads, item % sizes.heads
+        begin, end = cut * sizes.groups // sizes.parts, (cut + 1) * sizes.groups // sizes.parts
         scales, expand_a = layer.scale[0][head], layer.scale[1][head]
         shifts, expand_b = layer.shift[0][head], layer.shift[1][head]
         weight = layer.weight[head]
@@ -152,15 +146,16 @@ def _turn_back(s, a, b, dots, pulls, panel, slope):
 def backward(first, last, own, layer, grad_out, fours, codes, expands, weights, values):
     """Gradients of codes (2, nodes heads bottleneck), gathered in `fours`, of expands and weights.
 
-    The latter are (2, pieces, ...) and (pieces, ...), still to be added over the parts of a head.
-    Those of the rows are (heads, ...), or empty where nobody asked.
+    The latter are (2, pieces heads, ...) and (pieces heads, ...), still to be added over pieces.
+    Those of the rows start as zeros, or are empty where nobody asked.
     """
     sizes, panel = layer.sizes, layer.sizes.panel
     code, out, width, room = sizes.code, sizes.out, sizes.width, GROUP * panel
     spare, s, a = own[:64], own[64:], own[64 + room :]
     b, dots = own[64 + 2 * room :], own[64 + 3 * room :]
-    for item in range(first, last):
-        head, begin, end = _bounds(sizes, item)
+    for item in range(first * sizes.heads, last * sizes.heads):
+        cut, head = item // sizes.heads, item % sizes.heads
+        begin, end = cut * sizes.groups // sizes.parts, (cut + 1) * sizes.groups // sizes.parts
         scales, expand_a = layer.scale[0][head], layer.scale[1][head]
         shifts, expand_b = layer.shift[0][head], layer.shift[1][head]
         weight, pulls = layer.weight[head], grad_out[1][head]
@@ -179,7 +174,7 @@ def backward(first, last, own, layer, grad_out, fours, codes, expands, weights, 
                 to_codes(expand_a[start:], a, code, width, size, spare, fours[0, head, at:])
                 to_codes(expand_b[start:], b, code, width, size, spare, fours[1, head, at:])
                 if values.size > 0:
-                    _add_to(values[head], sizes, group, start, size, dots)
+                    _add_to(values, sizes, group, start, size, dots)
         for which in range(2):
             end_of = (codes[which], sizes.nodes, sizes.heads, head, sizes.bottleneck)
             untangle(fours[which, head], begin, end, code, *end_of)

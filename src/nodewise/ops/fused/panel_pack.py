@@ -25,21 +25,10 @@ def wide(matrix: Tensor) -> Any:
 
 
 def from_wide(found: Tensor, size: int, columns: int) -> Tensor:
-    """Wide matrices from several parts of the nodes, (some, H, parts, ...), added up.
-
-    Returns:
-        Shape (some, H, size, columns).
-    """
-    some, heads, _, _ = found.shape
-    whole = found.sum(2).view(some, heads, size + -size % 4, -1)
-    return whole[:, :, :size, :columns]
-
-
-def cut_nodes(nodes: int, heads: int, pieces: int) -> int:
-    """Into how many parts nodes are cut, so that with heads there are about so many pieces."""
-    return max(1, min(pieces // heads, -(-nodes // GROUP) // 4))
+    """Wide matrices (some, H, ...) as kernels fill them, without what pads them."""
+    return found.view(*found.shape[:2], size + -size % 4, -1)[:, :, :size, :columns]
 
 
 def panel_of(columns: int, size: int, numbers: int) -> int:
     """How many columns of a matrix of such a size make a panel of so many numbers."""
-    return min(columns + -columns % 32, max(32, numbers // max(size, 1) // 32 * 32))
+    return max(32, min(columns + -columns % 32, numbers // max(size, 1) // 32 * 32))

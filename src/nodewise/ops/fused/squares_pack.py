@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from nodewise.ops.fused.panel_pack import cut_nodes, from_wide, narrow, panel_of, wide
+from nodewise.ops.fused.panel_pack import from_wide, narrow, panel_of, wide
 from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.squares import Sizes
 from nodewise.ops.fused.squares import squares as kernel
@@ -21,8 +21,8 @@ _PANEL = 4096
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     nodes, heads, size = code.shape
     columns, size = expand.size(1), size + -size % 4
-    panel, parts = panel_of(columns, size, _PANEL), cut_nodes(nodes, heads, _PIECES)
-    groups = -(-nodes // GROUP)
+    panel, groups = panel_of(columns, size, _PANEL), -(-nodes // GROUP)
+    parts = max(1, min(_PIECES // heads, groups // 4))
     return Sizes(nodes, code.size(2), groups, heads, size, columns + -columns % 32, panel, parts)
 
 
@@ -54,6 +54,6 @@ def squares(
     a, b = sums.view(2, -1).sum(1).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    parts = expands.view(2, sizes.heads, sizes.parts, room)
-    of_expand = from_wide(parts, expand.size(2), expand.size(1)).transpose(2, 3)
+    whole = expands.view(2, sizes.heads, sizes.parts, room).sum(2)
+    of_expand = from_wide(whole, expand.size(2), expand.size(1)).transpose(2, 3)
     return a.clone(), b.clone(), codes, of_expand.contiguous()
