@@ -131,6 +131,22 @@ def test_torch_compile_agrees_forward_and_backward(
         torch.testing.assert_close(ours, expected)
 
 
+def test_a_compiled_model_in_training_drops_the_same_entries(graph: tuple[Tensor, Tensor]) -> None:
+    x, edge_index = graph
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
+    model = model_of("LGCN", dropout=0.5, weight_dropout=0.3, message_dropout=0.3).train()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    results = []
+    for forward in (model, model, compiled):
+        torch.manual_seed(6)
+        out = forward(x, edge_index)
+        results.append([out, *torch.autograd.grad(out.sin().sum(), model.parameters())])
+    assert not torch.equal(model(x, edge_index), results[0][0])
+    for other in results[1:]:
+        for ours, expected in zip(other, results[0], strict=True):
+            torch.testing.assert_close(ours, expected)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_pygs_explainer_masks_act(name: str, graph: tuple[Tensor, Tensor]) -> None:
     x, edge_index = graph[0].float(), graph[1]
