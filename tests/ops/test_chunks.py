@@ -120,8 +120,11 @@ def test_chunks_add_up_to_the_reference(kernel: str, heads: int) -> None:
             torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10, msg=name)
 
 
-def test_squares_of_several_panels_add_up_to_the_reference() -> None:
+def test_squares_of_several_panels_add_up_to_the_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     torch.manual_seed(2)
+    monkeypatch.setattr(squares_pack, "_PANEL", 4096)
     narrow, width = 9, 700
     assert squares_pack._sizes(torch.empty(1, 1, narrow), torch.empty(1, width, narrow)).panel < 350
     shapes = [(TARGETS, 3, narrow), (3, width, narrow)] * 2

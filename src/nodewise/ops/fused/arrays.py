@@ -12,8 +12,8 @@ from nodewise.ops.inputs import MessageInputs
 
 
 def flat(tensor: Tensor) -> Any:
-    """All numbers in a row, as numpy sees them."""
-    return tensor.detach().contiguous().view(-1).numpy()
+    """All numbers in a row, as numpy sees them; numpy moves them, which wakes no other thread."""
+    return np.ascontiguousarray(tensor.detach().numpy()).reshape(-1)
 
 
 def rows_of(inputs: MessageInputs) -> Rows:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import pad
 
 from nodewise.ops.fused.panels import GROUP
 
 
 def narrow(code: Tensor) -> Any:
     """(nodes, H, size) with heads in front, flat for each head, padded."""
-    nodes, heads, size = code.shape
-    padded = pad(code.detach().transpose(0, 1), (0, -size % 4, 0, -nodes % GROUP))
-    return padded.reshape(heads, -1).numpy()
+    return _padded(code.detach().numpy().transpose(1, 0, 2), GROUP, 4)
 
 
 def wide(matrix: Tensor) -> Any:
     """(H, size, columns), flat for each head, padded."""
-    heads, size, columns = matrix.shape
-    padded = pad(matrix.detach(), (0, -columns % 32, 0, -size % 4))
-    return padded.reshape(heads, -1).numpy()
+    return _padded(matrix.detach().numpy(), 4, 32)
+
+
+def _padded(array: NDArray[np.floating], rows: int, columns: int) -> NDArray[np.floating]:
+    """The matrices of all heads, with zeros up to a multiple of so many rows and columns."""
+    heads, height, width = array.shape
+    if height % rows == width % columns == 0:
+        return np.ascontiguousarray(array).reshape(heads, -1)
+    out = np.zeros((heads, height + -height % rows, width + -width % columns), array.dtype)
+    out[:, :height, :width] = array
+    return out.reshape(heads, -1)
 
 
 def from_wide(found: Tensor, size: int, columns: int) -> Tensor:

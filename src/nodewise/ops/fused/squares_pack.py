@@ -13,9 +13,10 @@ from nodewise.ops.fused.threads import run, threads_for, workspace
 
 # Heads and parts of the nodes together: so many pieces of work for each generator, or a few more.
 _PIECES = 8
-# Numbers in a panel of `expand`. A smaller one would stay in the innermost cache with its gradient
-# and the rows beside it, but sums across lanes, once a panel, would cost more than that saves.
-_PANEL = 4096
+# Numbers in a panel of `expand`, for a core's own cache. A smaller one would stay in the innermost
+# cache with its gradient and the rows beside it, but what is done once a panel, sums across lanes
+# among it, costs more than that saves.
+_PANEL = 16384
 
 
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
