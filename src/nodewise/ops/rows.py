@@ -67,7 +67,9 @@ class SparseRows:
     width: int
     is_thinned: bool = False
     _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
-    _dense: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
+    _dense: list[tuple[int, Tensor]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
     _pooled: list[_Pooled] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
@@ -151,17 +153,20 @@ class SparseRows:
         return replace(self, values=values)
 
     def dense(self) -> Tensor:
-        """The same matrix, dense; made once, unless its gradient is wanted."""
-        if self._dense:
-            return self._dense[0]
+        """The same matrix, dense; made once for the same values, unless its gradient is wanted."""
+        # An inference tensor has no version that would tell of changes.
+        version = None if self.values.is_inference() else self.values._version
+        for kept, made in self._dense:
+            if kept == version:
+                return made
         if self._kept.flat is None:
             with torch.inference_mode(False):
                 self._kept.flat = self._row() * self.width + self.col
         flat = self.values.new_zeros(self.num_rows * self.width)
         flat.scatter_add_(0, self._kept.flat, self.values)
         out = flat.view(self.num_rows, self.width)
-        if not (out.requires_grad or out.is_inference()):
-            self._dense.append(out)
+        if version is not None and not (out.requires_grad or out.is_inference()):
+            self._dense[:] = [(version, out)]
         return out
 
     def take(self, index: Tensor) -> SparseRows:
