@@ -87,7 +87,7 @@ class HeadScratch(NamedTuple):
 def _to_lanes(code, at, size, lanes):
     """A target's code for eight heads, (8, size) from `at` on, as (size, 8)."""
     if size == 8:
-        turn(code, at, lanes, 0)
+        turn(code, at, 8, lanes, 0, 8)
     else:
         for k in range(size):
             for head in range(8):
@@ -98,7 +98,7 @@ def _to_lanes(code, at, size, lanes):
 def _from_lanes(lanes, size, code, at):
     """The way back."""
     if size == 8:
-        turn(lanes, 0, code, at)
+        turn(lanes, 0, 8, code, at, 8)
     else:
         for k in range(size):
             for head in range(8):
@@ -175,7 +175,7 @@ def _project_rows(local, values, width, p, q, stride, first, spare):
 def _write(spare, start, messages, at, first, real):
     """Eight outputs of eight heads to where a group's message begins, heads first."""
     if real == 8:
-        turn(spare, start, messages, at)
+        turn(spare, start, 8, messages, at, 8)
     else:
         for o in range(min(8, real - first)):
             for head in range(8):
@@ -186,7 +186,7 @@ def _write(spare, start, messages, at, first, real):
 def _read(messages, at, first, real, spare):
     """The way back, with zeros beyond a head's outputs."""
     if real == 8:
-        turn(messages, at, spare, 0)
+        turn(messages, at, 8, spare, 0, 8)
     else:
         for o in range(8):
             for head in range(8):

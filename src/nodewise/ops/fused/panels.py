@@ -12,9 +12,34 @@ from __future__ import annotations
 
 from nodewise.ops.compiled import part
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
-from nodewise.ops.fused.simd import add, full, get, load, store, totals
+from nodewise.ops.fused.simd import add, full, get, load, store, totals, turn
 
 GROUP = 4
+
+
+@part
+def to_panel(columns_first, real, size, padded, panel, out):
+    """From (real, size), columns in front, to (padded, panel), zeros beyond."""
+    done = real - real % 8 if size % 8 == 0 else 0
+    for f in range(0, done, 8):
+        for k in range(0, size, 8):
+            turn(columns_first, f * size + k, size, out, k * panel + f, panel)
+    for k in range(padded):
+        for f in range(done, panel):
+            inside = f < real and k < size
+            out[k * panel + f] = columns_first[f * size + k] if inside else 0
+
+
+@part
+def from_panel(out, real, size, panel, columns_first):
+    """The way back."""
+    done = real - real % 8 if size % 8 == 0 else 0
+    for f in range(0, done, 8):
+        for k in range(0, size, 8):
+            turn(out, k * panel + f, panel, columns_first, f * size + k, size)
+    for f in range(done, real):
+        for k in range(size):
+            columns_first[f * size + k] = out[k * panel + f]
 
 
 @part

@@ -204,15 +204,17 @@ def totals(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def turn(typingctx: Any, source: Any, i: Any, target: Any, j: Any) -> Any:
+def turn(typingctx: Any, source: Any, i: Any, step: Any, target: Any, j: Any, to_step: Any) -> Any:
     """Eight rows of eight from `i` on become the eight columns of those from `j` on.
 
-    Blocks off the diagonal change places: single elements, pairs, fours.
+    Rows are `step` and `to_step` elements apart. Blocks off the diagonal change places: single
+    elements, pairs, fours.
     """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def address(array: int, row: int) -> Any:
-            at = builder.add(args[array + 1], ir.Constant(args[array + 1].type, row * LANES))
+            begin, apart = args[array + 1 : array + 3]
+            at = builder.add(begin, builder.mul(apart, ir.Constant(apart.type, row)))
             return _address(context, builder, signature.args[array], args[array], at)
 
         def picks(lanes: list[int]) -> Any:
@@ -228,10 +230,10 @@ def turn(typingctx: Any, source: Any, i: Any, target: Any, j: Any) -> Any:
                 rows[row] = builder.shuffle_vector(*pair, upper)
                 rows[row | step] = builder.shuffle_vector(*pair, lower)
         for row, lanes in enumerate(rows):
-            builder.store(lanes, address(2, row), align=align)
+            builder.store(lanes, address(3, row), align=align)
         return context.get_dummy_value()
 
-    return types.void(source, types.intp, target, types.intp), emit
+    return types.void(source, *[types.intp] * 2, target, *[types.intp] * 2), emit
 
 
 @intrinsic

@@ -8,9 +8,9 @@ known as soon as r is, up to the factor that the loss puts on the sum, and taken
 Four nodes by a panel of features at a time, so that a panel of `expand`, of its gradient, and of
 the rows in between stay close to the core for all nodes. Nothing of size N x d0 is stored.
 
-Layouts, flat but for the heads: `code` (heads, nodes, bottleneck), `expand` (heads, bottleneck,
-width), rows (4, panel), with `width` a multiple of 32, `bottleneck` and nodes of 4, padded by
-zeros.
+Layouts, flat but for the heads: codes (nodes, heads, code) and `expand` (heads, columns, code) as
+they are. A piece of work turns one panel of `expand` at a time to (bottleneck, panel), with `panel`
+a multiple of 32 and `bottleneck` of 4, padded by zeros, and its gradient back.
 """
 
 from __future__ import annotations
@@ -19,22 +19,29 @@ from typing import NamedTuple
 
 from nodewise.ops.compiled import kernel, part
 from nodewise.ops.fused.fours import store_four
-from nodewise.ops.fused.panels import GROUP, four_times_four, to_codes, to_expand, untangle
+from nodewise.ops.fused.panels import (
+    GROUP,
+    four_times_four,
+    from_panel,
+    to_codes,
+    to_expand,
+    to_panel,
+)
 from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
 
 
 class Sizes(NamedTuple):
-    """How the work is cut: `parts` of the groups for each head, `panel` features at a time.
+    """How the work is cut: `parts` of the groups for each head, `panel` columns at a time.
 
-    `nodes` and `code` are not padded.
+    `bottleneck` is the size of a code, padded.
     """
 
     nodes: int
-    code: int
-    groups: int
     heads: int
+    code: int
+    columns: int
+    groups: int
     bottleneck: int
-    width: int
     panel: int
     parts: int
 
@@ -59,12 +66,12 @@ def _bend(t, bend, rows, at, sums):
 
 
 @part
-def _generate(code, expand, size, width, panel, slope, rows):
+def _generate(code, expand, size, panel, slope, rows):
     """Rows of four nodes in a panel of features, as `_bend` has them; the sum of r^2."""
     zero, bend = full(code.dtype.type(0)), full(slope * slope)
     squares = (zero, zero, zero, zero)
     for f in range(0, panel, 32):
-        a, b, c, d = four_times_four(code, expand, size, width, f)
+        a, b, c, d = four_times_four(code, expand, size, panel, f)
         squares = _bend(a, bend, rows, f, squares)
         squares = _bend(b, bend, rows, panel + f, squares)
         squares = _bend(c, bend, rows, 2 * panel + f, squares)
@@ -73,37 +80,63 @@ def _generate(code, expand, size, width, panel, slope, rows):
 
 
 @part
-def _of_part(code, expand, sizes, begin, end, slope, own, codes, expands):
+def _take_codes(code, sizes, group, head, four):
+    """The codes of four nodes under one head, zeros beyond the last node."""
+    for j in range(GROUP):
+        v, to = GROUP * group + j, j * sizes.bottleneck
+        at = (v * sizes.heads + head) * sizes.code
+        for k in range(sizes.code):
+            four[to + k] = code[at + k] if v < sizes.nodes else 0
+
+
+@part
+def _give_codes(fours, sizes, group, head, begun, codes):
+    """What `to_codes` found for four nodes, to where it belongs; added if that has begun."""
+    for j in range(min(GROUP, sizes.nodes - GROUP * group)):
+        at = ((GROUP * group + j) * sizes.heads + head) * sizes.code
+        for k in range(sizes.code):
+            found = fours[k // 4 * 4 * GROUP + 4 * j + k % 4]
+            codes[at + k] = codes[at + k] + found if begun else found
+
+
+@part
+def _of_part(code, expand, sizes, head, groups, slope, own, codes, expands):
     """The sum of squares of some groups of four nodes under one head, and half its gradient."""
-    size, width = sizes.bottleneck, sizes.width
-    spare, rows = own[:64], own[64:]
+    size, room = sizes.bottleneck, sizes.bottleneck * sizes.panel
+    spare, four, fours = own[:64], own[64:], own[64 + GROUP * size :]
+    rows, wide = own[64 + 2 * GROUP * size :], own[64 + 2 * GROUP * size + GROUP * sizes.panel :]
+    found = wide[room:]
+    four[: GROUP * size] = 0
     squares = 0.0
-    for start in range(0, width, sizes.panel):
-        panel = min(sizes.panel, width - start)
-        for group in range(begin, end):
-            four, at = code[GROUP * group * size :], GROUP * group * size
-            squares += _generate(four, expand[start:], size, width, panel, slope, rows)
-            if codes.size > 0:
-                to_expand(four, rows, size, width, panel, expands[start:])
-                to_codes(expand[start:], rows, size, width, panel, spare, codes[at:])
+    for start in range(0, sizes.columns, sizes.panel):
+        real = min(sizes.panel, sizes.columns - start)
+        panel = real + -real % 32
+        to_panel(expand[start * sizes.code :], real, sizes.code, size, panel, wide)
+        found[: size * panel] = 0
+        for group in range(*groups):
+            _take_codes(code, sizes, group, head, four)
+            squares += _generate(four, wide, size, panel, slope, rows)
+            if expands.size > 0:
+                to_expand(four, rows, size, panel, panel, found)
+                fours[: GROUP * size] = 0
+                to_codes(wide, rows, size, panel, panel, spare, fours)
+                _give_codes(fours, sizes, group, head, start > 0, codes)
+        if expands.size > 0:
+            from_panel(found, real, sizes.code, panel, expands[start * sizes.code :])
     return squares
 
 
 @kernel
-def squares(first, last, own, generators, sizes, slope, sums, fours, codes, expands):
+def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
     """Fill `sums` (2 heads parts) and, unless they are empty, half the gradients by the inputs.
 
     `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, nodes heads
-    code), gathered in `fours` (2, heads, ...), which are zeros; `expands` is (2 heads parts, ...),
-    still to be added over the parts.
+    code), `expands` (2 heads parts, columns code), still to be added over the parts.
     """
     heads, parts, groups = sizes.heads, sizes.parts, sizes.groups
     for item in range(first, last):
         which, head, cut = item // (heads * parts), item // parts % heads, item % parts
         code, expand = generators[which]
-        begin, end = cut * groups // parts, (cut + 1) * groups // parts
-        given = (sizes, begin, end, slope, own, fours[which, head], expands[item])
-        sums[item] = _of_part(code[head], expand[head], *given)
-        if codes[which].size > 0:
-            to = (codes[which], sizes.nodes, heads, head, sizes.code)
-            untangle(fours[which, head], begin, end, sizes.bottleneck, *to)
+        some = (cut * groups // parts, (cut + 1) * groups // parts)
+        given = (sizes, head, some, slope, own, codes[which], expands[item])
+        sums[item] = _of_part(code, expand[head], *given)

@@ -1,11 +1,13 @@
-"""Between torch tensors and the kernel for sums of squares: pad, pack, run, unpack."""
+"""Between torch tensors and the kernel for sums of squares: run it, add up its parts."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from nodewise.ops.fused.panel_pack import from_wide, narrow, panel_of, wide
+from nodewise.ops.fused.arrays import flat
+from nodewise.ops.fused.panel_pack import panel_of
 from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.squares import Sizes
 from nodewise.ops.fused.squares import squares as kernel
@@ -20,11 +22,11 @@ _PANEL = 16384
 
 
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
-    nodes, heads, size = code.shape
-    columns, size = expand.size(1), size + -size % 4
-    panel, groups = panel_of(columns, size, _PANEL), -(-nodes // GROUP)
+    (nodes, heads, size), columns = code.shape, expand.size(1)
+    padded, groups = size + -size % 4, -(-nodes // GROUP)
     parts = max(1, min(_PIECES // heads, groups // 4))
-    return Sizes(nodes, code.size(2), groups, heads, size, columns + -columns % 32, panel, parts)
+    panel = panel_of(columns, padded, _PANEL)
+    return Sizes(nodes, heads, size, columns, groups, padded, panel, parts)
 
 
 def squares(
@@ -39,22 +41,23 @@ def squares(
     code, expand = scale
     sizes, dtype = _sizes(code, expand), code.dtype
     pieces = 2 * sizes.heads * sizes.parts
-    sums = torch.zeros(pieces, dtype=torch.float64)
-    of_head = GROUP * sizes.groups * sizes.bottleneck
-    fours = workspace("fours", dtype, 2, sizes.heads, of_head * gradient).zero_()
+    sums = np.zeros(pieces)
     codes = torch.empty((2, *code.shape) if gradient else (2, 0), dtype=dtype)
-    room = sizes.bottleneck * sizes.width
-    expands = workspace("squares", dtype, pieces, room * gradient).zero_()
-    work = (3 if gradient else 1) * 2 * sizes.heads * GROUP * sizes.groups * room
-    buffers = workspace("panels", dtype, threads_for(pieces, work), 64 + GROUP * sizes.panel)
-    generators = [(narrow(code), wide(expand.transpose(1, 2))) for code, expand in (scale, shift)]
-    given = (tuple(generators), sizes, code.numpy(force=True).dtype.type(slope), sums.numpy())
-    own = list(buffers.numpy())
-    found = (fours.numpy(), codes.view(2, -1).numpy(), expands.numpy())
-    run(kernel, pieces, work, *given, *found, own=own)
-    a, b = sums.view(2, -1).sum(1).to(dtype)
+    of_expand = sizes.columns * sizes.code
+    expands = workspace("squares", dtype, pieces, of_expand * gradient)
+    room = sizes.bottleneck * sizes.panel
+    work = (3 if gradient else 1) * pieces * (GROUP * sizes.groups // sizes.parts) * room
+    own = 64 + 2 * GROUP * sizes.bottleneck + GROUP * sizes.panel + 2 * room
+    buffers = workspace("panels", dtype, threads_for(pieces, work), own)
+    generators = [
+        (flat(code), flat(expand).reshape(sizes.heads, -1)) for code, expand in (scale, shift)
+    ]
+    number = generators[0][0].dtype.type
+    given = (tuple(generators), sizes, number(slope), sums)
+    found = (codes.view(2, -1).numpy(), expands.numpy())
+    run(kernel, pieces, work, *given, *found, own=list(buffers.numpy()))
+    a, b = torch.from_numpy(sums.reshape(2, -1).sum(1)).to(dtype)
     if not gradient:
         return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    whole = expands.view(2, sizes.heads, sizes.parts, room).sum(2)
-    of_expand = from_wide(whole, expand.size(2), expand.size(1)).transpose(2, 3)
-    return a.clone(), b.clone(), codes, of_expand.contiguous()
+    whole = expands.numpy().reshape(2, sizes.heads, sizes.parts, of_expand).sum(2)
+    return a.clone(), b.clone(), codes, torch.from_numpy(whole).view(2, *expand.shape)
