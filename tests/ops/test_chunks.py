@@ -153,7 +153,7 @@ def test_own_products_of_several_panels_and_parts_add_up_to_the_reference(
     alone = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
     x, weight, *codes = leaves
     truth = reference.messages(x, weight, tuple(codes[:2]), tuple(codes[2:]), alone, None, 0.2)
-    ours = registered.own_products(*leaves, 0.2)
+    ours = registered.own_products(None, None, *leaves, 0.2)
     found = [[z, *torch.autograd.grad(z.sin().sum(), leaves)] for z in (truth, ours)]
     for expected, part in zip(*found, strict=True):
         torch.testing.assert_close(part, expected, rtol=1e-10, atol=1e-10)

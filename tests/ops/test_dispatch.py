@@ -346,14 +346,17 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     assert set(result.values()) == {"SUCCESS"}
 
 
+@pytest.mark.parametrize("as_sparse", [False, True])
 @pytest.mark.parametrize("heads", [2, 8])
-def test_opcheck_and_gradcheck_of_own_products(heads: int) -> None:
+def test_opcheck_and_gradcheck_of_own_products(heads: int, as_sparse: bool) -> None:
     case = a_case(0.0, heads=heads)
-    inputs = (case.x, case.weight, *case.scale, *case.shift)
+    rows = sparse(case.x * (case.x > 0))
+    *places, values = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
+    inputs = (values, case.weight, *case.scale, *case.shift)
     leaves = [leaf.clone().requires_grad_() for leaf in inputs]
-    result = torch.library.opcheck(torch.ops.nodewise.own_products, (*leaves, 0.2))
+    result = torch.library.opcheck(torch.ops.nodewise.own_products, (*places, *leaves, 0.2))
     assert set(result.values()) == {"SUCCESS"}
-    assert gradcheck(lambda *given: registered.own_products(*given, 0.2), leaves)
+    assert gradcheck(lambda *given: registered.own_products(*places, *given, 0.2), leaves)
 
 
 @pytest.mark.parametrize("gradient", [False, True])

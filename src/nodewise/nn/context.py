@@ -36,9 +36,7 @@ class MeanContext(Context):
 
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """The mean over C_v; zero where C_v is empty."""
-        total = sum_neighbours(x, None, block.hood)
-        count = block.hood.degree.clamp(min=1).to(x.dtype)
-        return total / count.view(-1, *[1] * (x.dim() - 1))
+        return sum_neighbours(x, block.hood.shares(x.dtype), block.hood)
 
 
 class SumContext(Context):

@@ -233,7 +233,8 @@ class LocalizedConv(BaseConv):
             rows = project(self.context(dense_rows(x), block), flat)
         parts = rows.split([weight.size(0) * weight.size(1) for weight in weights], 1)
         shapes = [weight.shape[:2] for weight in weights]
-        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+        # In one piece each: every kernel that is given one would make a copy of its own.
+        return [part.reshape(-1, *s).contiguous() for part, s in zip(parts, shapes, strict=True)]
 
     def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
         """Codes of generators without a narrow layer: c_v itself, once for each head."""

@@ -14,6 +14,7 @@ from numba import njit
 # No counting of references to arrays: it is atomic, takes longer than most of what is done between
 # two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.
 _COMPILE: dict[str, Any] = {"_nrt": False}
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, **_COMPILE}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -44,5 +45,12 @@ def forget_outdated(kept: Path) -> None:
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile what only kernels call: not what Python would need to call it, which takes long."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMPILE}
-    return njit(**options)(function)
+    return njit(**_PART)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """The same for what stands in an inner loop: written there, never called.
+
+    To a compiled function every array is seven arguments, and a tuple of them a hundred.
+    """
+    return njit(**_PART)(function)

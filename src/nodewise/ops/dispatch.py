@@ -83,8 +83,9 @@ def messages(
         return reference.messages(dense, weight, scale, shift, hood, drop, slope)
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, hood, drop, slope)
-    if hood.is_alone and drop is None and isinstance(x, Tensor):
-        own: Tensor = registered.own_products(x, weight, *scale, *shift, slope)
+    if hood.is_alone and drop is None:
+        rows = (x.crow, x.col, x.values) if isinstance(x, SparseRows) else (None, None, x)
+        own: Tensor = registered.own_products(*rows, weight, *scale, *shift, slope)
         return own
     rate, seed = (0.0, None) if drop is None else drop
     rows_and_columns = _rows_and_columns(x, hood, weight.size(0))

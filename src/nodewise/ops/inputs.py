@@ -47,8 +47,10 @@ class MessageInputs(NamedTuple):
 
 
 class OwnInputs(NamedTuple):
-    """The tensors behind W_v h_v, every dense row through its own weights; see `MessageInputs`."""
+    """The tensors behind W_v h_v, every row through its own weights; see `MessageInputs`."""
 
+    crow: Tensor | None
+    col: Tensor | None
     values: Tensor
     weight: Tensor
     scale_code: Tensor

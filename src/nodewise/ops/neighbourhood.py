@@ -38,6 +38,10 @@ class Neighbourhood:
     is_alone: bool = False
     # Holds `reverse` once it was asked for; functools.cached_property does not compile.
     _kept: list[Neighbourhood] = field(default_factory=list, init=False, repr=False, compare=False)
+    # What `shares` gave, by type.
+    _shares: dict[torch.dtype, Tensor] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def from_edges(
@@ -74,6 +78,18 @@ class Neighbourhood:
     def degree(self) -> Tensor:
         """|C_v| for each target."""
         return self.ptr[1:] - self.ptr[:-1]
+
+    def shares(self, dtype: torch.dtype) -> Tensor:
+        """1 / |C_v| on each edge to v: the weights of a mean, shape (E,)."""
+        if torch.compiler.is_compiling():
+            return self._shared(dtype)
+        if dtype not in self._shares:
+            with torch.inference_mode(False):  # it may be kept for learning
+                self._shares[dtype] = self._shared(dtype)
+        return self._shares[dtype]
+
+    def _shared(self, dtype: torch.dtype) -> Tensor:
+        return self.degree.to(dtype).reciprocal()[self.target]
 
     @property
     def reverse(self) -> Neighbourhood:

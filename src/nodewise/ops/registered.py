@@ -27,10 +27,10 @@ def _message_kernels(inputs: MessageInputs) -> Any:
     return head_pack if head_pack.serves(inputs) else message_pack
 
 
-def _own_kernels() -> Any:
-    from nodewise.ops.fused import own_pack
+def _own_kernels(inputs: OwnInputs) -> Any:
+    from nodewise.ops.fused import own_pack, own_sparse_pack
 
-    return own_pack
+    return own_pack if inputs.crow is None else own_sparse_pack
 
 
 def _squares_kernels() -> Any:
@@ -168,6 +168,8 @@ def _grad_messages(ops: Any, ctx: Any, grad_z: Any) -> Any:
 
 
 def _own_products(
+    crow: Tensor | None,
+    col: Tensor | None,
     values: Tensor,
     weight: Tensor,
     scale_code: Tensor,
@@ -178,16 +180,18 @@ def _own_products(
 ) -> Tensor:
     """W_v h_v, shape (nodes, H, out); see `OwnInputs` for the arguments."""
     generators = (scale_code, scale_expand, shift_code, shift_expand)
-    inputs = OwnInputs(values, weight, *generators, slope)
-    return _own_kernels().forward(inputs)  # type: ignore[no-any-return]
+    inputs = OwnInputs(crow, col, values, weight, *generators, slope)
+    return _own_kernels(inputs).forward(inputs)  # type: ignore[no-any-return]
 
 
 def _fake_own_products(*args: Any) -> Any:
-    weight, code = args[1:3]
+    weight, code = args[3:5]
     return weight.new_empty(code.size(0), *weight.shape[:2])
 
 
 def _own_products_backward(
+    crow: Tensor | None,
+    col: Tensor | None,
     values: Tensor,
     weight: Tensor,
     scale_code: Tensor,
@@ -200,13 +204,13 @@ def _own_products_backward(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Gradients of the six differentiable inputs; that of `values` is empty unless asked for."""
     generators = (scale_code, scale_expand, shift_code, shift_expand)
-    inputs = OwnInputs(values, weight, *generators, slope)
-    grads = _own_kernels().backward(inputs, grad, for_values=for_values)
+    inputs = OwnInputs(crow, col, values, weight, *generators, slope)
+    grads = _own_kernels(inputs).backward(inputs, grad, for_values=for_values)
     first = values.new_empty(0) if grads.values is None else grads.values
     return first, *grads[1:]
 
 
-def _fake_own_products_backward(values: Tensor, *rest: Any) -> Any:
+def _fake_own_products_backward(crow: Any, col: Any, values: Tensor, *rest: Any) -> Any:
     first = values.new_empty(values.shape if rest[-1] else 0)
     return first, *(torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in rest[:5])
 
@@ -217,9 +221,9 @@ def _save_own_products(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _grad_own_products(ops: Any, ctx: Any, grad: Any) -> Any:
-    for_values = ctx.needs_input_grad[0]
+    for_values = ctx.needs_input_grad[2]
     first, *grads = ops.own_products_backward(*ctx.saved_tensors, ctx.slope, grad, for_values)
-    return first if for_values else None, *grads, None
+    return None, None, first if for_values else None, *grads, None
 
 
 def _squares(

@@ -315,12 +315,24 @@ def _generate_backward(code, expand, first, size, seen, count, rows, grad_expand
         store_four(code, k, 8, sums)
 
 
+@part
+def _clear(grads, groups, group, cut, piece):
+    """Zeros where one piece of work adds up: a group's part of its tables, its entries."""
+    size = grads.weight.shape[1] // groups
+    grads.weight[cut, group * size : (group + 1) * size] = 0
+    size = grads.expands.shape[2] // groups
+    grads.expands[0, cut, group * size : (group + 1) * size] = 0
+    grads.expands[1, cut, group * size : (group + 1) * size] = 0
+    grads.values[piece] = 0
+
+
 @kernel
 def backward(first, last, own, layer, grads):
-    """Fill `grads`; a piece of work is a group for some of the targets."""
+    """Fill `grads`, whatever is there; a piece of work is a group for some of the targets."""
     cuts, sizes, targets = grads.weight.shape[0], layer.sizes, layer.ptr.size - 1
     for piece in range(first, last):
         group, cut = piece // cuts, piece % cuts
+        _clear(grads, sizes.groups, group, cut, piece)
         for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
             count = take_columns(layer.columns, v, own.seen, own.slot)
             at, column = 8 * (v * sizes.groups + group) * sizes.code, group * layer.rows.width

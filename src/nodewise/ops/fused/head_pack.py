@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nodewise.ops.fused import head_lanes
+from nodewise.ops.fused import head_lanes, head_tables
 from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
 from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
+from nodewise.ops.fused.head_tables import Shape
 from nodewise.ops.fused.layer import aligned, padded_width
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.simd import LANES
@@ -25,35 +26,45 @@ def serves(inputs: MessageInputs) -> bool:
     return inputs.weight.size(0) % LANES == 0 and inputs.seed is None
 
 
-def _lanes(tensor: Tensor) -> Tensor:
-    """Heads in front, (H, a, b), to (groups, b, a, 8)."""
-    heads, *rest = tensor.shape
-    return tensor.detach().view(heads // LANES, LANES, *rest).permute(0, 3, 2, 1)
+def _shapes(inputs: MessageInputs) -> tuple[Shape, Shape]:
+    """Those of W and of what expands codes, (heads, ...) as they lie and in tables."""
+    (heads, out, width), size = inputs.weight.shape, inputs.scale_code.size(2)
+    groups = heads // LANES
+    return (
+        Shape(groups, out, width, out + -out % LANES),
+        Shape(groups, size, width, size + -size % 4),
+    )
 
 
-def _heads(flat: Tensor, groups: int, *shape: int) -> Tensor:
-    """The way back from (groups, b, a, 8)."""
-    return flat.view(groups, *shape, LANES).permute(0, 3, 2, 1).flatten(0, 1)
+def _room(shape: Shape) -> int:
+    return shape.groups * shape.width * shape.padded * LANES
 
 
-def _generator(code: Tensor, expand: Tensor) -> tuple[Any, Any]:
-    more = (0, -code.size(2) % 4)
-    code, expand = (pad(part, more) if more[1] else part for part in (code, expand))
-    return flat(code), flat(_lanes(expand.transpose(1, 2)))
+def _turn(kernel: Any, inputs: MessageInputs, matrices: Any, tables: Any) -> None:
+    """Between W and both expansions and their tables, one way or the other."""
+    weight, *expands = zip(map(flat, matrices), tables, strict=True)
+    shapes = _shapes(inputs)
+    work = sum(table.size for table in tables)
+    run(kernel, -(-shapes[0].width // 8), work, weight, tuple(expands), shapes)
 
 
 def _layer(inputs: MessageInputs) -> HeadLayer:
-    heads, out, _ = inputs.weight.shape
-    weight = pad(inputs.weight.detach(), (0, 0, 0, -out % LANES))
-    size = inputs.scale_code.size(2)
-    sizes = Sizes(heads // LANES, weight.size(1), out, size + -size % 4)
+    shapes, dtype = _shapes(inputs), inputs.weight.dtype
+    of_weight, of_expand = shapes
+    rooms = {"W": of_weight, "scales": of_expand, "shifts": of_expand}
+    tables = [workspace(name, dtype, _room(shape)).numpy() for name, shape in rooms.items()]
+    matrices = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
+    _turn(head_tables.to_tables, inputs, matrices, tables)
+    codes = [inputs.scale_code, inputs.shift_code]
+    if of_expand.padded > of_expand.inner:
+        codes = [pad(code, (0, of_expand.padded - of_expand.inner)) for code in codes]
     return HeadLayer(
         rows_of(inputs),
         columns_of(inputs),
-        flat(_lanes(weight)),
-        _generator(inputs.scale_code, inputs.scale_expand),
-        _generator(inputs.shift_code, inputs.shift_expand),
-        sizes,
+        tables[0],
+        (flat(codes[0]), tables[1]),
+        (flat(codes[1]), tables[2]),
+        Sizes(of_weight.groups, of_weight.padded, of_weight.inner, of_expand.padded),
         inputs.values.detach().numpy().dtype.type(inputs.slope),
         inputs.source.numpy(),
         inputs.ptr.numpy(),
@@ -96,23 +107,21 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     each = layer.weight.size + 2 * expand + groups * entries
     # Half as many copies as elsewhere: these are eight times as large, and none fits a cache.
     cuts = chunks_for(inputs.ptr.numel() - 1, each * dtype.itemsize, 2 * groups)
-    weight = workspace("weight", dtype, cuts, layer.weight.size)
-    expands = workspace("expands", dtype, 2, cuts, expand)
+    weights = workspace("weight", dtype, cuts, layer.weight.size).numpy()
+    expands = workspace("expands", dtype, 2, cuts, expand).numpy()
     values = workspace("values", dtype, cuts * groups, entries)
-    weights, to_expands, to_values = (part.zero_().numpy() for part in (weight, expands, values))
-    width, padded, size = layer.rows.width, layer.sizes.code, inputs.scale_code.size(2)
+    padded, size = layer.sizes.code, inputs.scale_code.size(2)
     codes = [torch.empty(*inputs.scale_code.shape[:2], padded, dtype=dtype) for _ in range(2)]
-    grads = Grads(flat(grad_z), weights, (flat(codes[0]), flat(codes[1])), to_expands, to_values)
+    of_codes = (flat(codes[0]), flat(codes[1]))
+    grads = Grads(flat(grad_z), weights, of_codes, expands, values.numpy())
     own = _own(layer, threads_for(cuts * groups, work))
     run(head_lanes.backward, cuts * groups, work, layer, grads, own=own)
+    given = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
+    weight, scale, shift = (torch.empty(part.shape, dtype=dtype) for part in given)
+    _turn(head_tables.from_tables, inputs, (weight, scale, shift), (weights, *expands))
     code = [part[..., :size].contiguous() for part in codes]
-    expanded = [
-        _heads(part.sum(0), groups, width, padded)[:, :size].transpose(1, 2).contiguous()
-        for part in expands
-    ]
-    of_weight = _heads(weight.sum(0), groups, width, layer.sizes.out)[:, : layer.sizes.real]
     return MessageGrads(
         values.sum(0).view_as(inputs.values) if for_values else None,
-        of_weight.contiguous(),
-        *(code[0], expanded[0], code[1], expanded[1]),
+        weight,
+        *(code[0], scale, code[1], shift),
     )

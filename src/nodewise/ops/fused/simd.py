@@ -174,33 +174,49 @@ def total(typingctx: Any, lanes: Any) -> Any:
     return lanes.element(lanes), emit
 
 
+# Which lanes of two vectors side by side are added to which: neighbours, pairs, halves. No step but
+# the last crosses the middle of a vector, which would take a processor longer.
+_NEXT = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
+_STEPS = (_NEXT, _NEXT, ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)))
+
+
+def _across(builder: Any, rows: list[Any]) -> Any:
+    """Eight sums over the lanes of eight vectors: three steps for all of them."""
+    picks_of = ir.VectorType(ir.IntType(32), LANES)
+    for step in _STEPS:
+        picks = [ir.Constant(picks_of, list(lanes)) for lanes in step]
+        pairs = zip(rows[::2], rows[1::2], strict=True)
+        rows = [
+            builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks)) for a, b in pairs
+        ]
+    return rows[0]
+
+
 @intrinsic
 def totals(typingctx: Any, array: Any, index: Any) -> Any:
-    """Eight sums of eight neighbours each, of the 64 elements of a flat array from `index` on.
-
-    Neighbours are added in pairs, then pairs of pairs: three steps for all eight sums.
-    """
+    """Eight sums of eight neighbours each, of the 64 elements of a flat array from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(32)
-        picks = [
-            ir.Constant(ir.VectorType(word, LANES), list(range(start, 2 * LANES, 2)))
-            for start in (0, 1)
-        ]
         rows = []
         for row in range(LANES):
             at = builder.add(args[1], ir.Constant(args[1].type, row * LANES))
             address = _address(context, builder, signature.args[0], args[0], at)
             rows.append(builder.load(address, align=signature.args[0].dtype.bitwidth // 8))
-        while len(rows) > 1:
-            pairs = zip(rows[::2], rows[1::2], strict=True)
-            rows = [
-                builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks))
-                for a, b in pairs
-            ]
-        return rows[0]
+        return _across(builder, rows)
 
     return Lanes(array.dtype)(array, types.intp), emit
+
+
+@intrinsic
+def add_across(
+    typingctx: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any
+) -> Any:
+    """The sums over the lanes of eight vectors, in the order of `totals`."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _across(builder, list(args))
+
+    return a(a, b, c, d, e, f, g, h), emit
 
 
 @intrinsic
