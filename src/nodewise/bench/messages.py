@@ -78,7 +78,7 @@ def _codes(problem: Problem, x: Any) -> tuple[Tensor, Tensor]:
     reduced = project(x, problem.weights["reduce"].flatten(0, 2))
     codes = sum_neighbours(reduced, problem.block.coefficient, problem.block.hood)
     scale, shift = codes.view(-1, 2, problem.heads, BOTTLENECK).unbind(1)
-    return scale, shift
+    return scale.contiguous(), shift.contiguous()  # as a layer has them
 
 
 def localized(problem: Problem, kernel: str, *, features: bool, backward: bool = True) -> None:

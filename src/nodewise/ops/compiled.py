@@ -14,7 +14,12 @@ from numba import njit
 # No counting of references to arrays: it is atomic, takes longer than most of what is done between
 # two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.
 _COMPILE: dict[str, Any] = {"_nrt": False}
-_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True, **_COMPILE}
+_PART: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "forceinline": True,
+    **_COMPILE,
+}
 
 
 def kernel(function: Callable[..., Any]) -> Any:

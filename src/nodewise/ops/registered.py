@@ -244,7 +244,7 @@ def _squares(
 
 
 def _fake_squares(code: Tensor, expand: Tensor, *rest: Any) -> Any:
-    shapes = ((2, *code.shape), (2, *expand.shape)) if rest[-1] else ((0,), (0,))
+    shapes = ((2, *code.shape), (2, *expand.shape)) if rest[-1] else ((2, 0), (2, 0))
     return code.new_empty(()), code.new_empty(()), *(code.new_empty(shape) for shape in shapes)
 
 

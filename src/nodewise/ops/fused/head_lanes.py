@@ -36,7 +36,7 @@ from nodewise.ops.fused.simd import (
     load,
     mul,
     store,
-    total,
+    totals,
     turn,
     where_positive,
 )
@@ -247,18 +247,31 @@ def _outer(local, rows, slot, u, stride, first, spare):
 
 @part
 def _outer_and_pull(local, formed, rows, slot, u, stride, first, spare, grad_values):
-    """The same, and d/d h_u += W_v^T g_uv: a feature is looked up once for both."""
+    """The same, and d/d h_u += W_v^T g_uv: a feature is looked up once for both.
+
+    What is to be added across lanes waits in the second half of `spare` until there are eight.
+    """
     begin, end, base = row_bounds(rows, u)
     a, b = load_four(spare, 0, 8), load_four(spare, 32, 8)
-    for j in range(begin, end):
-        x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
-        store_four(local, at, 8, fma_four(x, a, load_four(local, at, 8)))
-        store_four(local, at + 32, 8, fma_four(x, b, load_four(local, at + 32, 8)))
-        s = fma(a[0], load(formed, at), mul(a[1], load(formed, at + 8)))
-        t = fma(a[2], load(formed, at + 16), mul(a[3], load(formed, at + 24)))
-        s = fma(b[0], load(formed, at + 32), fma(b[1], load(formed, at + 40), s))
-        t = fma(b[2], load(formed, at + 48), fma(b[3], load(formed, at + 56), t))
-        grad_values[j] += total(add(s, t))
+    for eight in range(begin, end, 8):
+        count = min(8, end - eight)
+        for i in range(count):
+            j = eight + i
+            x, at = full(get(rows.values, j)), stride * get(slot, get(rows.col, j - base)) + first
+            store_four(local, at, 8, fma_four(x, a, load_four(local, at, 8)))
+            store_four(local, at + 32, 8, fma_four(x, b, load_four(local, at + 32, 8)))
+            s = fma(a[0], load(formed, at), mul(a[1], load(formed, at + 8)))
+            t = fma(a[2], load(formed, at + 16), mul(a[3], load(formed, at + 24)))
+            s = fma(b[0], load(formed, at + 32), fma(b[1], load(formed, at + 40), s))
+            t = fma(b[2], load(formed, at + 48), fma(b[3], load(formed, at + 56), t))
+            store(spare, 64 + 8 * i, add(s, t))
+        found = totals(spare, 64)
+        if count == 8:
+            store(grad_values, eight, add(load(grad_values, eight), found))
+        else:
+            store(spare, 64, found)
+            for i in range(count):
+                grad_values[eight + i] += spare[64 + i]
 
 
 @part

@@ -27,7 +27,7 @@ from nodewise.ops.fused.panels import (
     to_expand,
     to_panel,
 )
-from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
+from nodewise.ops.fused.simd import add, fma, full, magnitude, total
 
 
 class Sizes(NamedTuple):
@@ -48,82 +48,119 @@ class Sizes(NamedTuple):
 
 @part
 def _bent(t, bend):
-    """Half the gradient of r^2 by t where r = leaky_relu(t), `bend` being the slope's square."""
-    return where_positive(t, t, mul(t, bend))
+    """g from t, both as `_generate` has them."""
+    return fma(magnitude(t), bend, t)
 
 
 @part
-def _bend(t, bend, rows, at, sums):
-    """Store g, the half gradient, of four vectors t, and add up r^2, which is g t."""
-    g = _bent(t[0], bend), _bent(t[1], bend), _bent(t[2], bend), _bent(t[3], bend)
-    store_four(rows, at, 8, g)
+def _store_bent(t, bend, rows, at):
+    four = _bent(t[0], bend), _bent(t[1], bend), _bent(t[2], bend), _bent(t[3], bend)
+    store_four(rows, at, 8, four)
+
+
+@part
+def _generate(code, expand, size, panel, bend, rows):
+    """g, half the gradient of r^2 by t = expand @ code, for four nodes in a panel of columns.
+
+    g is t above zero and slope^2 t below: (1 + slope^2) / 2 (t + bend |t|), where `bend` is
+    (1 - slope^2) / (1 + slope^2); `code` has the first factor in it.
+    """
+    bend = full(bend)
+    for f in range(0, panel, 32):
+        a, b, c, d = four_times_four(code, expand, size, panel, f)
+        _store_bent(a, bend, rows, f)
+        _store_bent(b, bend, rows, panel + f)
+        _store_bent(c, bend, rows, 2 * panel + f)
+        _store_bent(d, bend, rows, 3 * panel + f)
+
+
+@part
+def _add_squares(t, bend, sums):
+    """sums + g t for four vectors."""
     return (
-        fma(g[0], t[0], sums[0]),
-        fma(g[1], t[1], sums[1]),
-        fma(g[2], t[2], sums[2]),
-        fma(g[3], t[3], sums[3]),
+        fma(_bent(t[0], bend), t[0], sums[0]),
+        fma(_bent(t[1], bend), t[1], sums[1]),
+        fma(_bent(t[2], bend), t[2], sums[2]),
+        fma(_bent(t[3], bend), t[3], sums[3]),
     )
 
 
 @part
-def _generate(code, expand, size, panel, slope, rows):
-    """Rows of four nodes in a panel of features, as `_bend` has them; the sum of r^2."""
-    zero, bend = full(code.dtype.type(0)), full(slope * slope)
-    squares = (zero, zero, zero, zero)
+def _sum_squares(code, expand, size, panel, bend):
+    """The sum of r^2, which is g t, for four nodes in a panel; `code` and `bend` as above.
+
+    The factor in the code comes twice.
+    """
+    zero, bend = full(code.dtype.type(0)), full(bend)
+    sums = (zero, zero, zero, zero)
     for f in range(0, panel, 32):
         a, b, c, d = four_times_four(code, expand, size, panel, f)
-        squares = _bend(a, bend, rows, f, squares)
-        squares = _bend(b, bend, rows, panel + f, squares)
-        squares = _bend(c, bend, rows, 2 * panel + f, squares)
-        squares = _bend(d, bend, rows, 3 * panel + f, squares)
-    return total(add(add(squares[0], squares[1]), add(squares[2], squares[3])))
+        sums = _add_squares(b, bend, _add_squares(a, bend, sums))
+        sums = _add_squares(d, bend, _add_squares(c, bend, sums))
+    return total(add(add(sums[0], sums[1]), add(sums[2], sums[3])))
 
 
 @part
-def _take_codes(code, sizes, group, head, four):
-    """The codes of four nodes under one head, zeros beyond the last node."""
-    for j in range(GROUP):
-        v, to = GROUP * group + j, j * sizes.bottleneck
-        at = (v * sizes.heads + head) * sizes.code
-        for k in range(sizes.code):
-            four[to + k] = code[at + k] if v < sizes.nodes else 0
+def _take_codes(code, sizes, head, groups, factor, plain, grown):
+    """The codes of some groups of four nodes under one head, and the same times a factor."""
+    begin, end = GROUP * groups[0], GROUP * groups[1]
+    for v in range(begin, end):
+        at, to = (v * sizes.heads + head) * sizes.code, (v - begin) * sizes.bottleneck
+        for k in range(sizes.bottleneck):
+            inside = v < sizes.nodes and k < sizes.code
+            plain[to + k] = code[at + k] if inside else 0
+            grown[to + k] = factor * plain[to + k]
 
 
 @part
-def _give_codes(fours, sizes, group, head, begun, codes):
-    """What `to_codes` found for four nodes, to where it belongs; added if that has begun."""
-    for j in range(min(GROUP, sizes.nodes - GROUP * group)):
-        at = ((GROUP * group + j) * sizes.heads + head) * sizes.code
-        for k in range(sizes.code):
-            found = fours[k // 4 * 4 * GROUP + 4 * j + k % 4]
-            codes[at + k] = codes[at + k] + found if begun else found
+def _give_codes(fours, plain, sizes, head, groups, codes):
+    """What `to_codes` found for some groups, to where it belongs.
+
+    Returns the sum of r^2: r is linear in the code but for the sign, so r^2 is half its gradient
+    times the code.
+    """
+    size, squares = sizes.bottleneck, 0.0
+    for group in range(*groups):
+        first = GROUP * (group - groups[0]) * size
+        for j in range(min(GROUP, sizes.nodes - GROUP * group)):
+            at = ((GROUP * group + j) * sizes.heads + head) * sizes.code
+            for k in range(sizes.code):
+                found = fours[first + k // 4 * 4 * GROUP + 4 * j + k % 4]
+                squares += found * plain[first + j * size + k]
+                codes[at + k] = found
+    return squares
 
 
 @part
 def _of_part(code, expand, sizes, head, groups, slope, own, codes, expands):
     """The sum of squares of some groups of four nodes under one head, and half its gradient."""
-    size, room = sizes.bottleneck, sizes.bottleneck * sizes.panel
-    spare, four, fours = own[:64], own[64:], own[64 + GROUP * size :]
-    rows, wide = own[64 + 2 * GROUP * size :], own[64 + 2 * GROUP * size + GROUP * sizes.panel :]
-    found = wide[room:]
-    four[: GROUP * size] = 0
+    size, few = sizes.bottleneck, GROUP * sizes.bottleneck
+    all_codes = (groups[1] - groups[0]) * few
+    spare, plain, grown = own[:64], own[64:], own[64 + all_codes :]
+    fours, rows = grown[all_codes:], grown[2 * all_codes :]
+    wide = rows[GROUP * sizes.panel :]
+    found = wide[size * sizes.panel :]
+    one = code.dtype.type(1)
+    factor = (one + slope * slope) / code.dtype.type(2)
+    bend = (one - slope * slope) / (one + slope * slope)
+    _take_codes(code, sizes, head, groups, factor, plain, grown)
+    fours[:all_codes] = 0
     squares = 0.0
     for start in range(0, sizes.columns, sizes.panel):
         real = min(sizes.panel, sizes.columns - start)
         panel = real + -real % 32
         to_panel(expand[start * sizes.code :], real, sizes.code, size, panel, wide)
         found[: size * panel] = 0
-        for group in range(*groups):
-            _take_codes(code, sizes, group, head, four)
-            squares += _generate(four, wide, size, panel, slope, rows)
-            if expands.size > 0:
-                to_expand(four, rows, size, panel, panel, found)
-                fours[: GROUP * size] = 0
-                to_codes(wide, rows, size, panel, panel, spare, fours)
-                _give_codes(fours, sizes, group, head, start > 0, codes)
+        for at in range(0, all_codes, few):
+            if expands.size == 0:
+                squares += _sum_squares(grown[at:], wide, size, panel, bend) / factor
+            else:
+                _generate(grown[at:], wide, size, panel, bend, rows)
+                to_expand(plain[at:], rows, size, panel, panel, found)
+                to_codes(wide, rows, size, panel, panel, spare, fours[at:])
         if expands.size > 0:
             from_panel(found, real, sizes.code, panel, expands[start * sizes.code :])
-    return squares
+    return squares if expands.size == 0 else _give_codes(fours, plain, sizes, head, groups, codes)
 
 
 @kernel

@@ -15,17 +15,18 @@ from nodewise.ops.fused.threads import run, threads_for, workspace
 
 # Heads and parts of the nodes together: so many pieces of work for each generator, or a few more.
 _PIECES = 8
-# Numbers in a panel of `expand`, for a core's own cache. A smaller one would stay in the innermost
-# cache with its gradient and the rows beside it, but what is done once a panel, sums across lanes
-# among it, costs more than that saves.
-_PANEL = 16384
+# Columns in a panel: with codes of eight, a panel of `expand`, its gradient and the rows beside it
+# stay in the innermost cache. Fewer would leave more sums across lanes.
+_COLUMNS = 384
+# Numbers in a panel of `expand` at most, for a core's own cache.
+_PANEL = 32768
 
 
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     (nodes, heads, size), columns = code.shape, expand.size(1)
     padded, groups = size + -size % 4, -(-nodes // GROUP)
     parts = max(1, min(_PIECES // heads, groups // 4))
-    panel = panel_of(columns, padded, _PANEL)
+    panel = min(_COLUMNS, panel_of(columns, padded, _PANEL))
     return Sizes(nodes, heads, size, columns, groups, padded, panel, parts)
 
 
@@ -43,21 +44,23 @@ def squares(
     pieces = 2 * sizes.heads * sizes.parts
     sums = np.zeros(pieces)
     codes = torch.empty((2, *code.shape) if gradient else (2, 0), dtype=dtype)
-    of_expand = sizes.columns * sizes.code
-    expands = workspace("squares", dtype, pieces, of_expand * gradient)
-    room = sizes.bottleneck * sizes.panel
-    work = (3 if gradient else 1) * pieces * (GROUP * sizes.groups // sizes.parts) * room
-    own = 64 + 2 * GROUP * sizes.bottleneck + GROUP * sizes.panel + 2 * room
-    buffers = workspace("panels", dtype, threads_for(pieces, work), own)
+    expands = torch.empty((2, *expand.shape) if gradient else (2, 0), dtype=dtype)
+    parts = expands.view(2 * sizes.heads, -1)
+    if sizes.parts > 1:
+        parts = workspace("squares", dtype, pieces, parts.size(1))
+    work = (3 if gradient else 1) * 2 * code.numel() * sizes.columns
+    some = -(-sizes.groups // sizes.parts) * GROUP
+    room = (GROUP + 2 * sizes.bottleneck) * sizes.panel + 3 * some * sizes.bottleneck
+    buffers = workspace("panels", dtype, threads_for(pieces, work), 64 + room)
     generators = [
         (flat(code), flat(expand).reshape(sizes.heads, -1)) for code, expand in (scale, shift)
     ]
     number = generators[0][0].dtype.type
     given = (tuple(generators), sizes, number(slope), sums)
-    found = (codes.view(2, -1).numpy(), expands.numpy())
+    found = (codes.view(2, -1).numpy(), parts.numpy())
     run(kernel, pieces, work, *given, *found, own=list(buffers.numpy()))
+    if sizes.parts > 1:
+        of_heads = parts.numpy().reshape(2 * sizes.heads, sizes.parts, -1)
+        np.sum(of_heads, 1, out=expands.view(2 * sizes.heads, -1).numpy())
     a, b = torch.from_numpy(sums.reshape(2, -1).sum(1)).to(dtype)
-    if not gradient:
-        return a.clone(), b.clone(), code.new_empty(0), code.new_empty(0)
-    whole = expands.numpy().reshape(2, sizes.heads, sizes.parts, of_expand).sum(2)
-    return a.clone(), b.clone(), codes, torch.from_numpy(whole).view(2, *expand.shape)
+    return a.clone(), b.clone(), codes, expands
