@@ -56,6 +56,8 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
         normal(EDGES, heads),
     )
     own = normal(TARGETS, WIDTH)
+    own_rows = sparse(own.detach() * (torch.rand(TARGETS, WIDTH) < 0.4))
+    own_values = own_rows.values.clone().requires_grad_()
     of_sources, drop = normal(SOURCES, heads, out), DropConnect(0.3, torch.tensor(7))
 
     def sparse_x() -> SparseRows:
@@ -81,6 +83,12 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
         "messages, each to itself": (
             lambda: dispatch.messages(own, weight, scale, shift, hood.of_themselves()),
             (own, *generators),
+        ),
+        "messages, each to itself, sparse": (
+            lambda: dispatch.messages(
+                own_rows.with_values(own_values), weight, scale, shift, hood.of_themselves()
+            ),
+            (own_values, *generators),
         ),
         "dropout": (lambda: dispatch._dropout(z, drop), (z,)),
         "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),
@@ -134,6 +142,23 @@ def test_squares_of_several_panels_add_up_to_the_reference(
         with dispatch.use_kernel(kernel):
             a, b = dispatch.squares((leaves[0], leaves[1]), (leaves[2], leaves[3]))
         found.append([a, b, *torch.autograd.grad(0.3 * a + 0.7 * b, leaves)])
+    for truth, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("slope", [-0.3, 0.0, 0.2, 1.0, 1.5])
+def test_squares_agree_under_any_slope(slope: float) -> None:
+    torch.manual_seed(3)
+    shapes = [(TARGETS, 3, 8), (3, 40, 8)] * 2
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    pairs = (leaves[0], leaves[1]), (leaves[2], leaves[3])
+    found = []
+    for kernel in ("reference", "fused"):
+        with dispatch.use_kernel(kernel):
+            a, b = dispatch.squares(*pairs, slope)
+            with torch.no_grad():
+                alone = dispatch.squares(*pairs, slope)
+        found.append([a, b, *alone, *torch.autograd.grad(0.3 * a + 0.7 * b, leaves)])
     for truth, ours in zip(*found, strict=True):
         torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
 

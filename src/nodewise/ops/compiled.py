@@ -14,12 +14,7 @@ from numba import njit
 # No counting of references to arrays: it is atomic, takes longer than most of what is done between
 # two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.
 _COMPILE: dict[str, Any] = {"_nrt": False}
-_PART: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "forceinline": True,
-    **_COMPILE,
-}
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMPILE}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -54,8 +49,10 @@ def part(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """The same for what stands in an inner loop: written there, never called.
+    """The same for what stands in inner loops: written there, and not called.
 
-    To a compiled function every array is seven arguments, and a tuple of them a hundred.
+    To a compiled function every array is seven arguments, and a tuple of arrays a hundred. What is
+    called once for a target or a panel had better be a `part`: written everywhere, it takes longer
+    to compile.
     """
-    return njit(**_PART)(function)
+    return njit(forceinline=True, **_PART)(function)

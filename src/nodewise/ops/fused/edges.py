@@ -8,7 +8,7 @@ what is left of them one by one. All arrays are flat, rows of `width` numbers.
 
 from __future__ import annotations
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel
 from nodewise.ops.fused.simd import (
     add,
     fma,
@@ -25,7 +25,7 @@ from nodewise.ops.fused.simd import (
 AHEAD = 8
 
 
-@part
+@inlined
 def _ask_for_source(scale_source, shift_source, source, edge, width):
     """Have the memory bring both halves of the source of an edge that comes soon."""
     if edge < source.size:
@@ -33,14 +33,14 @@ def _ask_for_source(scale_source, shift_source, source, edge, width):
         prefetch(shift_source, source[edge] * width)
 
 
-@part
+@inlined
 def _leaky(target, i, source, j, slope):
     """leaky_relu of the sum of two halves, in eight columns."""
     r = add(load(target, i), load(source, j))
     return where_positive(r, r, mul(r, full(slope)))
 
 
-@part
+@inlined
 def _modulate_target(z, ends, source, edges, v, width, slope, out):
     """All messages to one target; returns the sums of squares of their scales and shifts."""
     scale_target, scale_source, shift_target, shift_source = ends
@@ -82,14 +82,14 @@ def forward(first, last, part, chunks, z, ends, source, ptr, width, slope, out, 
             squares[chunk, 1] += b
 
 
-@part
+@inlined
 def _bent(g, r, twice, slope):
     """d/d(sum of halves) from d/dr, r = leaky_relu, in eight columns; the penalty's part added."""
     g = fma(full(twice), r, g)
     return where_positive(r, g, mul(g, full(slope)))
 
 
-@part
+@inlined
 def _backward_target(z, ends, source, edges, v, width, slope, grad_out, twice, grads):
     """Gradients of all messages to one target, and of its own halves."""
     scale_target, scale_source, shift_target, shift_source = ends

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nodewise.ops.compiled import part
+from nodewise.ops.compiled import inlined
 from nodewise.ops.fused.simd import fma, load, store
 
 
-@part
+@inlined
 def load_four(array, at, step):
     """Four vectors of a flat array, `step` elements apart."""
     return (
@@ -17,7 +17,7 @@ def load_four(array, at, step):
     )
 
 
-@part
+@inlined
 def store_four(array, at, step, four):
     """Write four vectors to a flat array, `step` elements apart."""
     store(array, at, four[0])
@@ -26,7 +26,7 @@ def store_four(array, at, step, four):
     store(array, at + 3 * step, four[3])
 
 
-@part
+@inlined
 def fma_four(x, four, sums):
     """x * four + sums."""
     return (

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
     Columns,
@@ -105,7 +105,7 @@ def _from_lanes(lanes, size, code, at):
                 code[at + head * size + k] = lanes[8 * k + head]
 
 
-@part
+@inlined
 def _dot_four(four, array, at):
     """The sum of four products of vectors with those of a flat array."""
     s = fma(four[0], load(array, at), mul(four[1], load(array, at + 8)))
@@ -140,7 +140,7 @@ def _form(weight, out, first, seen, count, scale, shift, local):
             store(local, 8 * out * c + o, fma(load(weight, p + o), a, b))
 
 
-@part
+@inlined
 def _project(local, rows, slot, u, stride, first, spare):
     """Eight outputs of W_v h_u for eight heads, into `spare`."""
     begin, end, base = row_bounds(rows, u)
@@ -154,7 +154,7 @@ def _project(local, rows, slot, u, stride, first, spare):
     store_four(spare, 32, 8, b)
 
 
-@part
+@inlined
 def _project_rows(local, values, width, p, q, stride, first, spare):
     """The same for two dense rows, which begin at p and q: W_v is read once for both."""
     zero = full(local.dtype.type(0))
@@ -171,7 +171,7 @@ def _project_rows(local, values, width, p, q, stride, first, spare):
     store_four(spare, 96, 8, d)
 
 
-@part
+@inlined
 def _write(spare, start, messages, at, first, real):
     """Eight outputs of eight heads to where a group's message begins, heads first."""
     if real == 8:
@@ -182,7 +182,7 @@ def _write(spare, start, messages, at, first, real):
                 messages[at + head * real + first + o] = spare[start + 8 * o + head]
 
 
-@part
+@inlined
 def _read(messages, at, first, real, spare):
     """The way back, with zeros beyond a head's outputs."""
     if real == 8:
@@ -234,7 +234,7 @@ def forward(first, last, own, layer, cuts, messages):
             _send(rows, *where, own.local, messages, own.spare)
 
 
-@part
+@inlined
 def _outer(local, rows, slot, u, stride, first, spare):
     """T_v += h_u^T g_uv for eight outputs of eight heads."""
     begin, end, base = row_bounds(rows, u)
@@ -245,7 +245,7 @@ def _outer(local, rows, slot, u, stride, first, spare):
         store_four(local, at + 32, 8, fma_four(x, b, load_four(local, at + 32, 8)))
 
 
-@part
+@inlined
 def _outer_and_pull(local, formed, rows, slot, u, stride, first, spare, grad_values):
     """The same, and d/d h_u += W_v^T g_uv: a feature is looked up once for both.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.ops.compiled import part
+from nodewise.ops.compiled import inlined, part
 from nodewise.ops.dropconnect import HEAD_STRIDE, INPUT_STRIDE, LANE_STRIDE, LAST_SHIFT, MIX
 from nodewise.ops.fused.generate import generate, generate_all
 from nodewise.ops.fused.simd import get, keep, prefetch
@@ -135,7 +135,7 @@ def aligned(size: int, dtype: np.dtype[np.floating]) -> Floats:
     return room[first : first + size]
 
 
-@part
+@inlined
 def mix(bits):
     """The 32-bit hash of `nodewise.ops.dropconnect.mix`."""
     for shift, factor in MIX:
@@ -143,7 +143,7 @@ def mix(bits):
     return bits ^ (bits >> LAST_SHIFT)
 
 
-@part
+@inlined
 def mask(drop, node_key, head, f, lane, like):
     """Ones and zeros for eight rows of W_v in column f, from row `lane` on."""
     head_key = mix((node_key + head * HEAD_STRIDE) & WORD)
@@ -151,7 +151,7 @@ def mask(drop, node_key, head, f, lane, like):
     return keep((key + lane * LANE_STRIDE) & WORD, drop.threshold, like)
 
 
-@part
+@inlined
 def row_bounds(rows, u):
     """Where row u's values begin and end, and what to take off a place to find its column."""
     if rows.dense:
@@ -159,7 +159,7 @@ def row_bounds(rows, u):
     return np.int64(rows.crow[u]), np.int64(rows.crow[u + 1]), np.int64(0)
 
 
-@part
+@inlined
 def ask_for_row(rows, source, edge):
     """Have the memory bring the row that this edge comes from, which is needed next."""
     if edge < source.size:
@@ -170,7 +170,7 @@ def ask_for_row(rows, source, edge):
                 prefetch(rows.col, j)
 
 
-@part
+@inlined
 def four_rows(rows, source, edge, last):
     """Where the dense rows begin that four edges come from; beyond `last`, its own once more.
 
@@ -200,7 +200,7 @@ def take_columns(columns, v, seen, slot):
     return count
 
 
-@part
+@inlined
 def place(heads, per_head, out, block, e):
     """Where a block's part of edge e's message begins, and how many of its eight lanes are real."""
     head, lane = block // per_head, 8 * (block % per_head)
@@ -212,7 +212,7 @@ def count_tiles(blocks: int) -> int:
     return blocks // TILE + blocks % TILE
 
 
-@part
+@inlined
 def tile_bounds(blocks, number):
     """The first block of a tile, and how many it has."""
     fours = blocks // TILE

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
@@ -50,7 +50,7 @@ def form(weight, per_head, width, padded, drop, first, tile, v, scale, shift, se
             store(local, 8 * (c * tile + t), w)
 
 
-@part
+@inlined
 def _project_one(local, rows, slot, u):
     """Eight rows of W_v h_u; four partial sums hide the latency of the multiply-add."""
     begin, end, base = row_bounds(rows, u)
@@ -70,7 +70,7 @@ def _project_one(local, rows, slot, u):
     return add(add(a, b), add(c, d))
 
 
-@part
+@inlined
 def _project_four(local, rows, slot, u):
     """Four times eight rows of W_v h_u: every feature is looked up once for all four."""
     begin, end, base = row_bounds(rows, u)
@@ -93,7 +93,7 @@ def _project_four(local, rows, slot, u):
     return add(a, e), add(b, f), add(c, g), add(d, h)
 
 
-@part
+@inlined
 def _write(heads, per_head, out, first, tile, edge, spare, start, messages):
     """A tile's part of one edge's message, from eight lanes a block in `spare`."""
     for t in range(tile):
@@ -105,7 +105,7 @@ def _write(heads, per_head, out, first, tile, edge, spare, start, messages):
                 messages[at + o] = spare[start + 8 * t + o]
 
 
-@part
+@inlined
 def _rows_one(local, values, width, starts, spare):
     """Eight rows of W_v times four dense h_u: a column of W_v is used for all four at once."""
     p, q, r, s = starts
@@ -124,7 +124,7 @@ def _rows_one(local, values, width, starts, spare):
     store_four(spare, 0, 8, (add(a, e), add(b, g), add(c, h), add(d, i)))
 
 
-@part
+@inlined
 def _rows_four(local, values, width, starts, spare):
     """Four times eight rows of W_v times four dense h_u."""
     p, q, r, s = starts

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.generate import generate_backward
@@ -48,7 +48,7 @@ class Grads(NamedTuple):
     values: Floats
 
 
-@part
+@inlined
 def _read(messages, heads, per_head, out, first, tile, e, spare):
     """Put a tile's part of edge e's gradient into `spare`, eight lanes a block, zero beyond."""
     for t in range(tile):
@@ -62,7 +62,7 @@ def _read(messages, heads, per_head, out, first, tile, e, spare):
                 spare[8 * t + o] = 0
 
 
-@part
+@inlined
 def _outer_one(local, rows, slot, u, g):
     """T_v += h_u^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -71,7 +71,7 @@ def _outer_one(local, rows, slot, u, g):
         store(local, at, fma(full(get(rows.values, j)), g, load(local, at)))
 
 
-@part
+@inlined
 def _outer_four(local, rows, slot, u, a, b, c, d):
     """T_v += h_u^T g_uv for four times eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -83,7 +83,7 @@ def _outer_four(local, rows, slot, u, a, b, c, d):
         store(local, at + 24, fma(x, d, load(local, at + 24)))
 
 
-@part
+@inlined
 def _outer_rows_one(local, values, width, starts, spare):
     """T_v += h_u^T g_uv for four dense h_u: a column of T_v is changed by all four at once."""
     p, q, r, s = starts
@@ -95,7 +95,7 @@ def _outer_rows_one(local, values, width, starts, spare):
         store(local, 8 * f, fma(full(get(values, s + f)), d, t))
 
 
-@part
+@inlined
 def _outer_rows_four(local, values, width, starts, spare):
     """The same for four times eight rows of W_v."""
     p, q, r, s = starts
@@ -182,7 +182,7 @@ def _spend(
             store(grad_shift, row + c, add(load(grad_shift, row + c), totals(spare, 64)))
 
 
-@part
+@inlined
 def _pull_one(formed, rows, slot, u, g, grad_values):
     """d/d h_u += W_v^T g_uv for eight rows of W_v."""
     begin, end, base = row_bounds(rows, u)
@@ -191,7 +191,7 @@ def _pull_one(formed, rows, slot, u, g, grad_values):
         grad_values[j] += total(mul(g, load(formed, at)))
 
 
-@part
+@inlined
 def _pull_four(formed, rows, slot, u, a, b, c, d, grad_values):
     """d/d h_u += W_v^T g_uv for four times eight rows of W_v, added up across lanes only once."""
     begin, end, base = row_bounds(rows, u)

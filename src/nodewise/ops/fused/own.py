@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.fused.layer import Floats
 from nodewise.ops.fused.panels import GROUP, product, to_codes, to_expand, untangle
 from nodewise.ops.fused.simd import fma, full, load, mul, store, total, where_positive
@@ -73,7 +73,7 @@ def _add_to(values, sizes, group, start, panel, rows):
             values[at + f] += rows[j * panel + f]
 
 
-@part
+@inlined
 def _bent(t, g, bend):
     """g where t is above zero, else g times the slope: leaky_relu and its gradient."""
     return where_positive(t, g, mul(g, bend))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nodewise.ops.compiled import inlined, kernel, part
+from nodewise.ops.compiled import inlined, kernel
 from nodewise.ops.fused.layer import Floats, Ints
 from nodewise.ops.fused.simd import (
     add,
@@ -109,7 +109,7 @@ def _dots(table, seen, c, first, size, code, at):
     return sums
 
 
-@part
+@inlined
 def _bent(t, g, bend):
     """g where t is above zero, else g times the slope: leaky_relu and its gradient."""
     return where_positive(t, g, mul(g, bend))
@@ -135,7 +135,7 @@ def _scatter(table, seen, c, first, lanes, at, row):
         store(table, p, fma(full(get(lanes, at + i)), row, load(table, p)))
 
 
-@part
+@inlined
 def _clear(array, size):
     for k in range(0, size, 8):
         store(array, k, full(array.dtype.type(0)))

@@ -10,7 +10,7 @@ column are slices that begin there.
 
 from __future__ import annotations
 
-from nodewise.ops.compiled import part
+from nodewise.ops.compiled import inlined, part
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.simd import add, full, get, load, store, totals, turn
 
@@ -42,7 +42,7 @@ def from_panel(out, real, size, panel, columns_first):
             columns_first[f * size + k] = out[k * panel + f]
 
 
-@part
+@inlined
 def four_times_four(code, expand, size, width, f):
     """sum over k of code[j, k] expand[k, f], for four rows j and 32 columns from f on."""
     zero = full(code.dtype.type(0))
@@ -96,7 +96,7 @@ def untangle(fours, begin, end, padded, out, nodes, heads, head, size):
             out[to + k] = fours[at + k // 4 * 4 * GROUP + k % 4]
 
 
-@part
+@inlined
 def _spread(code, at):
     """Four numbers, each in all lanes of a vector."""
     return (

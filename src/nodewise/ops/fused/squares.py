@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.fused.fours import store_four
 from nodewise.ops.fused.panels import (
     GROUP,
@@ -46,13 +46,13 @@ class Sizes(NamedTuple):
     parts: int
 
 
-@part
+@inlined
 def _bent(t, bend):
     """g from t, both as `_generate` has them."""
     return fma(magnitude(t), bend, t)
 
 
-@part
+@inlined
 def _store_bent(t, bend, rows, at):
     four = _bent(t[0], bend), _bent(t[1], bend), _bent(t[2], bend), _bent(t[3], bend)
     store_four(rows, at, 8, four)
@@ -74,7 +74,7 @@ def _generate(code, expand, size, panel, bend, rows):
         _store_bent(d, bend, rows, 3 * panel + f)
 
 
-@part
+@inlined
 def _add_squares(t, bend, sums):
     """sums + g t for four vectors."""
     return (

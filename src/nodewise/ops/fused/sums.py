@@ -7,14 +7,14 @@ consist of heads, and every head may have a weight of its own.
 
 from __future__ import annotations
 
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import inlined, kernel
 from nodewise.ops.fused.simd import add, fma, full, load, store, total
 
 # Columns that go together: of wide rows, a core's own cache holds only so much.
 PANEL = 128
 
 
-@part
+@inlined
 def _add_lanes(x, index, weight, heads, head, begin, end, width, o, out, at):
     """Eight columns of one run's sum; two partial sums hide the latency of the multiply-add."""
     a = b = full(x.dtype.type(0))
@@ -36,7 +36,7 @@ def _add_lanes(x, index, weight, heads, head, begin, end, width, o, out, at):
     store(out, at, add(a, b))
 
 
-@part
+@inlined
 def _add_wide(x, index, weight, heads, head, begin, end, width, o, out, at):
     """Thirty-two columns of one run's sum: whole cache lines of every row that is visited."""
     zero, one = x.dtype.type(0), x.dtype.type(1)
@@ -54,7 +54,7 @@ def _add_wide(x, index, weight, heads, head, begin, end, width, o, out, at):
     store(out, at + 24, d)
 
 
-@part
+@inlined
 def _panel(x, index, weight, heads, head, begin, end, width, start, columns, out, v):
     """A panel's columns of one run's sum."""
     stop = start + columns
