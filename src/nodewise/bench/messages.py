@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu
+from torch_geometric.nn import GCNConv
 
 from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
@@ -41,6 +42,7 @@ class Problem:
 
     rows: SparseRows
     x: Tensor
+    edge_index: Tensor
     block: Block
     weights: dict[str, Tensor]
     pull: Tensor
@@ -67,7 +69,8 @@ class Problem:
             for name, shape in shapes.items()
         }
         pull = torch.ones(block.hood.num_edges, heads, OUT)
-        return cls(SparseRows.from_dense(x), x, block, weights, pull, heads)
+        rows = SparseRows.from_dense(x)
+        return cls(rows, x, data.edge_index, block, weights, pull, heads)
 
     def leaves(self, values: Tensor | None) -> list[Tensor]:
         """What gradients are taken of."""
@@ -155,8 +158,12 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
 
 
 def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
-    """A node-level-only layer, its base layer, and its generators alone, forward and backward."""
+    """A node-level-only layer, its base layer, and its generators alone, forward and backward.
+
+    The base layer is ours, on sparse rows; beside it PyG's, as people run it, on dense ones.
+    """
     sizes = (problem.rows.width, OUT)
+    theirs = GCNConv(*sizes, cached=True)
     conv = LocalizedConv(*sizes, "mean", edge_level=False, bottleneck=BOTTLENECK)
     base = LocalizedConv(*sizes, "mean", edge_level=False, node_level=False)
 
@@ -173,7 +180,12 @@ def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
         leaves = [weight for name, weight in weights.items() if name != "weight"]
         torch.autograd.grad(a + b, leaves)
 
-    return {"node": partial(layer, conv), "base": partial(layer, base), "generators": generators}
+    def pyg() -> None:
+        out = theirs(problem.x, problem.edge_index)
+        torch.autograd.grad(out.sum(), list(theirs.parameters()))
+
+    both = {"node": partial(layer, conv), "base": partial(layer, base)}
+    return {**both, "generators": generators, "pyg": pyg}
 
 
 def bench_messages(
@@ -234,6 +246,9 @@ def bench_messages(
         "node_layer_ratio": layer["node"] / layer["base"],
         "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
         "node_layer_least_ratio": _formed(problem) / problem.rows.col.numel(),
+        "pyg_layer_s": layer["pyg"],
+        "node_layer_ratio_vs_pyg": layer["node"] / layer["pyg"],
+        "penalty_least_ratio": 3 * _generated(problem) / fma / layer["base"],
         "generators_s": layer["generators"],
         "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
     }

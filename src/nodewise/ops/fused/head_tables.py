@@ -1,8 +1,8 @@
 """From weights as they lie to tables with eight heads last, for `head_lanes`, and back.
 
 Layouts, all flat: matrices (heads, inner, width), columns last, as W is, or (heads, width, inner),
-columns first, as generators are; tables (groups, width, padded, 8), with zeros beyond `inner`. Eight
-heads by eight numbers that lie side by side are turned together.
+columns first, as generators are; tables (groups, width, padded, 8), with zeros beyond `inner`.
+Eight heads by eight numbers that lie side by side are turned together.
 """
 
 from __future__ import annotations

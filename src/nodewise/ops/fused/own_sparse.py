@@ -5,9 +5,9 @@ once: W_v s = W (a_v * s) + (b_v . s) 1, in the columns where s has an entry, ei
 time. What a column brings, its rows of both generators and of W, lies together in a `table`, and so
 do their gradients: columns come in no order that a cache could know, and one visit serves for all.
 
-Layouts, all flat: `table` (heads, width, 2 size + out), with `size` and `out` multiples of 8, padded
-by zeros, and gradients alike; codes (nodes, heads, size); outputs and their gradients (nodes, heads,
-outputs) as they are.
+Layouts, all flat: `table` (heads, width, 2 size + out), with `size` and `out` multiples of 8,
+padded by zeros, and its gradient alike; codes (nodes, heads, size); outputs and their gradients
+(nodes, heads, outputs) as they are.
 """
 
 from __future__ import annotations

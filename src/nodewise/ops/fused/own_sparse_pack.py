@@ -55,9 +55,16 @@ def _layer(inputs: OwnInputs) -> OwnRows:
     codes = [inputs.scale_code, inputs.shift_code]
     if more:
         codes = [pad(code, (0, more)) for code in codes]
-    rows = (inputs.crow.numpy(), inputs.col.numpy(), values)
-    slope = values.dtype.type(inputs.slope)
-    return OwnRows(*rows, _table(inputs, sizes), *map(flat, codes), sizes, slope)
+    return OwnRows(
+        inputs.crow.numpy(),
+        inputs.col.numpy(),
+        values,
+        _table(inputs, sizes),
+        flat(codes[0]),
+        flat(codes[1]),
+        sizes,
+        values.dtype.type(inputs.slope),
+    )
 
 
 def _make_scratch(layer: OwnRows) -> OwnScratch:
@@ -100,11 +107,11 @@ def backward(inputs: OwnInputs, grad: Tensor, *, for_values: bool) -> MessageGra
     given = (layer, flat(grad), tables, *map(flat, codes), values.numpy())
     run(own_sparse.backward, sizes.cuts, work, *given, own=_own(layer, work))
     scale, shift, weight = map(torch.from_numpy, _parts(tables.sum(0), inputs, sizes))
-    size = inputs.scale_code.size(2)
-    of_scale, of_shift = (code[..., :size].contiguous() for code in codes)
-    expands = (part.contiguous() for part in (scale, shift))
-    parts = zip((of_scale, of_shift), expands, strict=True)
-    of_weight = weight.transpose(1, 2).contiguous()
+    code = [part[..., : inputs.scale_code.size(2)].contiguous() for part in codes]
+    # Outputs of a registered op may not share memory.
+    apart = partial(torch.clone, memory_format=torch.contiguous_format)
     return MessageGrads(
-        values if for_values else None, of_weight, *(one for part in parts for one in part)
+        values if for_values else None,
+        apart(weight.transpose(1, 2)),
+        *(code[0], apart(scale), code[1], apart(shift)),
     )
