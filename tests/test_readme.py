@@ -35,7 +35,8 @@ COSTS = {
     "a training epoch": ("epoch", "ratio_vs_pyg_gcn", "{:.2f}"),
     "the same, against our own GCN": ("epoch", "ratio_vs_our_gcn", "{:.1f}"),
     "eight heads": ("messages", "heads8_speedup", "{:.1f} x faster"),
-    "a node-level-only layer": ("messages", "node_layer_ratio", "{:.1f}"),
+    "a node-level-only layer": ("messages", "node_layer_ratio_vs_pyg", "{:.2f}"),
+    "the same, against our own global layer": ("messages", "node_layer_ratio", "{:.1f}"),
     "a step of the recipe `official`": ("epoch", "official_step_s", "{:.3f} s"),
     "share of the machine's peak, forward": ("messages", "share_of_peak_forward", "{:.0%}"),
     "the same, of the penalty": ("messages", "penalty_share_of_peak", "{:.0%}"),
@@ -60,6 +61,9 @@ def test_costs_in_sentences_are_those_of_the_records() -> None:
     epochs = (measured(f"epoch-{name}") for name in ("cora", "chameleon", "amazon"))
     shares = [f"{100 * epoch['pyg_gcn_input_dropout_share']:.0f}" for epoch in epochs]
     assert f"takes {shares[0]}, {shares[1]} and {shares[2]} % of it" in text
+    messages = (measured(f"messages-{name}") for name in ("cora", "chameleon", "amazon"))
+    least = [f"{record['penalty_least_ratio']:.1f}" for record in messages]
+    assert f"would take {least[0]}, {least[1]} and {least[2]} times our global layer" in text
     edges = [1e9 * point["seconds_per_edge"] for point in measured("scale")["points"]]
     assert f"between {min(edges):.0f} and {max(edges):.0f} nanoseconds" in text
 
