@@ -118,6 +118,22 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
     return found
 
 
+def test_rows_with_more_entries_than_columns_go_through_their_own_weights() -> None:
+    """A matrix in which columns come twice, as nobody should write it, but somebody may."""
+    torch.manual_seed(4)
+    nodes, width, entries = 20, 4, 200
+    crow = torch.arange(nodes + 1, dtype=torch.int32) * entries
+    col = torch.randint(0, width, (nodes * entries,), dtype=torch.int32)
+    values = torch.randn(nodes * entries, dtype=torch.float64)
+    rows = SparseRows(crow, col, values, width)
+    shapes = [(1, 3, width), (nodes, 1, 8), (1, width, 8), (nodes, 1, 8), (1, width, 8)]
+    weight, *codes = (torch.randn(*shape, dtype=torch.float64) for shape in shapes)
+    hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
+    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), hood)
+    truth = reference.messages(rows.dense(), *given, None, 0.2)
+    torch.testing.assert_close(dispatch.messages(rows, *given), truth, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("kernel", ["factored", "fused"])
 @pytest.mark.parametrize("heads", HEADS)
 def test_chunks_add_up_to_the_reference(kernel: str, heads: int) -> None:
@@ -128,13 +144,14 @@ def test_chunks_add_up_to_the_reference(kernel: str, heads: int) -> None:
             torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10, msg=name)
 
 
+@pytest.mark.parametrize(("narrow", "width"), [(9, 700), (8, 391), (16, 700)])
 def test_squares_of_several_panels_add_up_to_the_reference(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, narrow: int, width: int
 ) -> None:
     torch.manual_seed(2)
-    monkeypatch.setattr(squares_pack, "_PANEL", 4096)
-    narrow, width = 9, 700
-    assert squares_pack._sizes(torch.empty(1, 1, narrow), torch.empty(1, width, narrow)).panel < 350
+    monkeypatch.setattr(squares_pack, "_PANEL", 1024)
+    sizes = squares_pack._sizes(torch.empty(1, 1, narrow), torch.empty(1, width, narrow))
+    assert sizes.panel < width / 2
     shapes = [(TARGETS, 3, narrow), (3, width, narrow)] * 2
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     found = []
@@ -146,7 +163,19 @@ def test_squares_of_several_panels_add_up_to_the_reference(
         torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("slope", [-0.3, 0.0, 0.2, 1.0, 1.5])
+def test_squares_in_single_precision_below_zero_are_close_under_small_slopes() -> None:
+    code, expand = -torch.rand(20, 1, 8) - 0.1, torch.rand(1, 40, 8) + 0.1
+    leaves = [part.requires_grad_() for part in (code, expand)]
+    exact = [leaf.detach().double().requires_grad_() for leaf in leaves]
+    found = []
+    for pair in (leaves, exact):
+        a, b = dispatch.squares((pair[0], pair[1]), (pair[0], pair[1]), 0.001)
+        found.append([a, *torch.autograd.grad(a + b, pair)])
+    for ours, truth in zip(*found, strict=True):
+        torch.testing.assert_close(ours.double(), truth, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.01, 0.2, 1.0, 1.5])
 def test_squares_agree_under_any_slope(slope: float) -> None:
     torch.manual_seed(3)
     shapes = [(TARGETS, 3, 8), (3, 40, 8)] * 2

@@ -245,7 +245,6 @@ def bench_messages(
         "node_layer_s": layer["node"],
         "node_layer_ratio": layer["node"] / layer["base"],
         "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
-        "node_layer_least_ratio": _formed(problem) / problem.rows.col.numel(),
         "pyg_layer_s": layer["pyg"],
         "node_layer_ratio_vs_pyg": layer["node"] / layer["pyg"],
         "penalty_least_ratio": 3 * _generated(problem) / fma / layer["base"],

@@ -75,7 +75,7 @@ def messages(
         shift: The same of b_v.
         hood: The edges.
         drop: DropConnect on the entries of W_v, if any.
-        slope: LeakyReLU's slope below zero.
+        slope: LeakyReLU's slope below zero, not negative.
     """
     kernel = kernel_for(x)
     if kernel == "reference":

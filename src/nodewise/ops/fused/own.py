@@ -74,7 +74,7 @@ def _add_to(values, sizes, group, start, panel, rows):
 
 
 @inlined
-def _bent(t, g, bend):
+def bent(t, g, bend):
     """g where t is above zero, else g times the slope: leaky_relu and its gradient."""
     return where_positive(t, g, mul(g, bend))
 
@@ -87,8 +87,8 @@ def _scale(s, made, shifts, panel, slope, group, shifted):
         sums = full(s.dtype.type(0))
         for f in range(j * panel, (j + 1) * panel, 8):
             x, a, b = load(s, f), load(made, f), load(shifts, f)
-            store(made, f, fma(_bent(a, a, bend), x, x))
-            sums = fma(_bent(b, b, bend), x, sums)
+            store(made, f, fma(bent(a, a, bend), x, x))
+            sums = fma(bent(b, b, bend), x, sums)
         shifted[GROUP * group + j] += total(sums)
 
 
@@ -135,11 +135,11 @@ def _turn_back(s, a, b, dots, pulls, panel, slope):
         pull = full(pulls[j])
         for f in range(j * panel, (j + 1) * panel, 8):
             x, made_a, made_b, dot = load(s, f), load(a, f), load(b, f), load(dots, f)
-            scale = _bent(made_a, made_a, bend)
-            store(a, f, _bent(made_a, mul(dot, x), bend))
-            store(b, f, _bent(made_b, mul(pull, x), bend))
+            scale = bent(made_a, made_a, bend)
+            store(a, f, bent(made_a, mul(dot, x), bend))
+            store(b, f, bent(made_b, mul(pull, x), bend))
             store(s, f, fma(scale, x, x))
-            store(dots, f, fma(dot, scale, fma(pull, _bent(made_b, made_b, bend), dot)))
+            store(dots, f, fma(dot, scale, fma(pull, bent(made_b, made_b, bend), dot)))
 
 
 @kernel

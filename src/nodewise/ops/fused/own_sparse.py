@@ -18,6 +18,7 @@ import numpy as np
 
 from nodewise.ops.compiled import inlined, kernel
 from nodewise.ops.fused.layer import Floats, Ints
+from nodewise.ops.fused.own import bent
 from nodewise.ops.fused.simd import (
     add,
     add_across,
@@ -28,12 +29,11 @@ from nodewise.ops.fused.simd import (
     mul,
     store,
     total,
-    where_positive,
 )
 
 
 class Sizes(NamedTuple):
-    """Sizes, the outputs of a head also as they are, and into how many parts nodes are cut."""
+    """Sizes, the outputs of a head also as they are; into how many parts backward cuts nodes."""
 
     nodes: int
     heads: int
@@ -110,12 +110,6 @@ def _dots(table, seen, c, first, size, code, at):
 
 
 @inlined
-def _bent(t, g, bend):
-    """g where t is above zero, else g times the slope: leaky_relu and its gradient."""
-    return where_positive(t, g, mul(g, bend))
-
-
-@inlined
 def _gather(table, seen, c, first, lanes, at, sums):
     """sums + the eight columns' rows of a table, each times its number in `lanes`."""
     other = mul(full(get(lanes, at + 1)), load(table, get(seen, c + 1) + first))
@@ -142,11 +136,11 @@ def _clear(array, size):
 
 
 @kernel
-def forward(first, last, own, layer, out):
+def forward(first, last, own, layer, pieces, out):
     """Fill `out` (nodes, heads, outputs); a piece of work is a part of the nodes."""
     sizes, bend = layer.sizes, full(layer.slope)
     size, seen = sizes.size, own.seen
-    for item in range(first * sizes.nodes // sizes.cuts, last * sizes.nodes // sizes.cuts):
+    for item in range(first * sizes.nodes // pieces, last * sizes.nodes // pieces):
         for head in range(sizes.heads):
             count, at = _take(layer, item, head, seen, own.entries), item * sizes.heads + head
             _clear(own.out, sizes.out)
@@ -155,8 +149,8 @@ def forward(first, last, own, layer, out):
                 x = load(own.entries, c)
                 a = _dots(layer.table, seen, c, 0, size, layer.scale_code, at * size)
                 b = _dots(layer.table, seen, c, size, size, layer.shift_code, at * size)
-                store(own.lanes, 0, fma(_bent(a, a, bend), x, x))
-                shifted = fma(_bent(b, b, bend), x, shifted)
+                store(own.lanes, 0, fma(bent(a, a, bend), x, x))
+                shifted = fma(bent(b, b, bend), x, shifted)
                 for o in range(0, sizes.out, 8):
                     sums = load(own.out, o)
                     where = (seen, c, 2 * size + o, own.lanes, 0)
@@ -189,11 +183,11 @@ def _back(layer, c, at, own, pull, lanes):
     a = _dots(layer.table, seen, c, 0, size, layer.scale_code, at * size)
     b = _dots(layer.table, seen, c, size, size, layer.shift_code, at * size)
     dot = _dots(layer.table, seen, c, 2 * size, sizes.out, own.pull, 0)
-    scale = _bent(a, a, bend)
-    store(lanes, 0, _bent(a, mul(dot, x), bend))
-    store(lanes, 8, _bent(b, mul(pull, x), bend))
+    scale = bent(a, a, bend)
+    store(lanes, 0, bent(a, mul(dot, x), bend))
+    store(lanes, 8, bent(b, mul(pull, x), bend))
     store(lanes, 16, fma(scale, x, x))
-    return fma(dot, scale, fma(pull, _bent(b, b, bend), dot))
+    return fma(dot, scale, fma(pull, bent(b, b, bend), dot))
 
 
 @inlined

@@ -67,18 +67,23 @@ def _layer(inputs: OwnInputs) -> OwnRows:
     )
 
 
-def _make_scratch(layer: OwnRows) -> OwnScratch:
-    sizes, padded = layer.sizes, padded_width(layer.sizes.width)
+def _longest(layer: OwnRows) -> int:
+    """Room for a row's entries: as many as columns, or more where columns come twice."""
+    return padded_width(max(layer.sizes.width, int(np.diff(layer.crow).max(initial=0))))
+
+
+def _make_scratch(layer: OwnRows, padded: int) -> OwnScratch:
+    sizes = layer.sizes
     rooms = (padded, 3 * LANES, sizes.out, sizes.size, sizes.size, sizes.out)
     buffers = (aligned(room, layer.values.dtype) for room in rooms)
     return OwnScratch(np.zeros(padded, np.int64), *buffers)
 
 
-def _own(layer: OwnRows, work: int) -> list[OwnScratch]:
-    sizes = layer.sizes
-    shape = ("own rows", layer.values.dtype, sizes.width, sizes.size, sizes.out)
-    threads = threads_for(sizes.cuts, work)
-    buffers: list[OwnScratch] = scratch(shape, threads, partial(_make_scratch, layer))
+def _own(layer: OwnRows, pieces: int, work: int) -> list[OwnScratch]:
+    sizes, padded = layer.sizes, _longest(layer)
+    shape = ("own rows", layer.values.dtype, padded, sizes.size, sizes.out)
+    make = partial(_make_scratch, layer, padded)
+    buffers: list[OwnScratch] = scratch(shape, threads_for(pieces, work), make)
     return buffers
 
 
@@ -92,7 +97,9 @@ def forward(inputs: OwnInputs) -> Tensor:
     layer = _layer(inputs)
     sizes, work = layer.sizes, _work(layer)
     out = torch.empty(sizes.nodes, sizes.heads, sizes.outputs, dtype=inputs.weight.dtype)
-    run(own_sparse.forward, sizes.cuts, work, layer, flat(out), own=_own(layer, work))
+    pieces = chunks_for(sizes.nodes)
+    own = _own(layer, pieces, work)
+    run(own_sparse.forward, pieces, work, layer, pieces, flat(out), own=own)
     return out
 
 
@@ -105,7 +112,7 @@ def backward(inputs: OwnInputs, grad: Tensor, *, for_values: bool) -> MessageGra
     codes = [torch.empty(shape, dtype=dtype) for _ in range(2)]
     values = torch.zeros(inputs.values.numel() if for_values else 0, dtype=dtype)
     given = (layer, flat(grad), tables, *map(flat, codes), values.numpy())
-    run(own_sparse.backward, sizes.cuts, work, *given, own=_own(layer, work))
+    run(own_sparse.backward, sizes.cuts, work, *given, own=_own(layer, sizes.cuts, work))
     scale, shift, weight = map(torch.from_numpy, _parts(tables.sum(0), inputs, sizes))
     code = [part[..., : inputs.scale_code.size(2)].contiguous() for part in codes]
     # Outputs of a registered op may not share memory.

@@ -140,19 +140,6 @@ def mul(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def magnitude(typingctx: Any, a: Any) -> Any:
-    """|a|."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = args[0].type
-        name = f"llvm.fabs.v{LANES}f{signature.args[0].element.bitwidth}"
-        function = ir.FunctionType(kind, [kind])
-        return builder.call(cgutils.get_or_insert_function(builder.module, function, name), args)
-
-    return a(a), emit
-
-
-@intrinsic
 def where_positive(typingctx: Any, test: Any, a: Any, b: Any) -> Any:
     """Lane by lane: a where `test` is above zero, else b."""
 

@@ -27,7 +27,7 @@ from nodewise.ops.fused.panels import (
     to_expand,
     to_panel,
 )
-from nodewise.ops.fused.simd import add, fma, full, magnitude, total
+from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
 
 
 class Sizes(NamedTuple):
@@ -48,8 +48,8 @@ class Sizes(NamedTuple):
 
 @inlined
 def _bent(t, bend):
-    """g from t, both as `_generate` has them."""
-    return fma(magnitude(t), bend, t)
+    """Half the gradient of r^2 by t where r = leaky_relu(t), `bend` being the slope's square."""
+    return where_positive(t, t, mul(t, bend))
 
 
 @inlined
@@ -60,11 +60,7 @@ def _store_bent(t, bend, rows, at):
 
 @part
 def _generate(code, expand, size, panel, bend, rows):
-    """g, half the gradient of r^2 by t = expand @ code, for four nodes in a panel of columns.
-
-    g is t above zero and slope^2 t below: (1 + slope^2) / 2 (t + bend |t|), where `bend` is
-    (1 - slope^2) / (1 + slope^2); `code` has the first factor in it.
-    """
+    """g, half the gradient of r^2 by expand @ code, for four nodes in a panel of columns."""
     bend = full(bend)
     for f in range(0, panel, 32):
         a, b, c, d = four_times_four(code, expand, size, panel, f)
@@ -87,10 +83,7 @@ def _add_squares(t, bend, sums):
 
 @part
 def _sum_squares(code, expand, size, panel, bend):
-    """The sum of r^2, which is g t, for four nodes in a panel; `code` and `bend` as above.
-
-    The factor in the code comes twice.
-    """
+    """The sum of r^2, which is g t, for four nodes in a panel of columns."""
     zero, bend = full(code.dtype.type(0)), full(bend)
     sums = (zero, zero, zero, zero)
     for f in range(0, panel, 32):
@@ -101,19 +94,17 @@ def _sum_squares(code, expand, size, panel, bend):
 
 
 @part
-def _take_codes(code, sizes, head, groups, factor, plain, grown):
-    """The codes of some groups of four nodes under one head, and the same times a factor."""
+def _take_codes(code, sizes, head, groups, some):
+    """The codes of some groups of four nodes under one head, padded by zeros."""
     begin, end = GROUP * groups[0], GROUP * groups[1]
     for v in range(begin, end):
         at, to = (v * sizes.heads + head) * sizes.code, (v - begin) * sizes.bottleneck
         for k in range(sizes.bottleneck):
-            inside = v < sizes.nodes and k < sizes.code
-            plain[to + k] = code[at + k] if inside else 0
-            grown[to + k] = factor * plain[to + k]
+            some[to + k] = code[at + k] if v < sizes.nodes and k < sizes.code else 0
 
 
 @part
-def _give_codes(fours, plain, sizes, head, groups, codes):
+def _give_codes(fours, some, sizes, head, groups, codes):
     """What `to_codes` found for some groups, to where it belongs.
 
     Returns the sum of r^2: r is linear in the code but for the sign, so r^2 is half its gradient
@@ -126,24 +117,21 @@ def _give_codes(fours, plain, sizes, head, groups, codes):
             at = ((GROUP * group + j) * sizes.heads + head) * sizes.code
             for k in range(sizes.code):
                 found = fours[first + k // 4 * 4 * GROUP + 4 * j + k % 4]
-                squares += found * plain[first + j * size + k]
+                squares += found * some[first + j * size + k]
                 codes[at + k] = found
     return squares
 
 
 @part
-def _of_part(code, expand, sizes, head, groups, slope, own, codes, expands):
+def _of_part(code, expand, sizes, head, groups, slope, own, gradient, codes, expands):
     """The sum of squares of some groups of four nodes under one head, and half its gradient."""
-    size, few = sizes.bottleneck, GROUP * sizes.bottleneck
+    size, few, bend = sizes.bottleneck, GROUP * sizes.bottleneck, slope * slope
     all_codes = (groups[1] - groups[0]) * few
-    spare, plain, grown = own[:64], own[64:], own[64 + all_codes :]
-    fours, rows = grown[all_codes:], grown[2 * all_codes :]
+    spare, some, fours = own[:64], own[64:], own[64 + all_codes :]
+    rows = fours[all_codes:]
     wide = rows[GROUP * sizes.panel :]
     found = wide[size * sizes.panel :]
-    one = code.dtype.type(1)
-    factor = (one + slope * slope) / code.dtype.type(2)
-    bend = (one - slope * slope) / (one + slope * slope)
-    _take_codes(code, sizes, head, groups, factor, plain, grown)
+    _take_codes(code, sizes, head, groups, some)
     fours[:all_codes] = 0
     squares = 0.0
     for start in range(0, sizes.columns, sizes.panel):
@@ -152,20 +140,20 @@ def _of_part(code, expand, sizes, head, groups, slope, own, codes, expands):
         to_panel(expand[start * sizes.code :], real, sizes.code, size, panel, wide)
         found[: size * panel] = 0
         for at in range(0, all_codes, few):
-            if expands.size == 0:
-                squares += _sum_squares(grown[at:], wide, size, panel, bend) / factor
-            else:
-                _generate(grown[at:], wide, size, panel, bend, rows)
-                to_expand(plain[at:], rows, size, panel, panel, found)
+            if gradient:
+                _generate(some[at:], wide, size, panel, bend, rows)
+                to_expand(some[at:], rows, size, panel, panel, found)
                 to_codes(wide, rows, size, panel, panel, spare, fours[at:])
-        if expands.size > 0:
+            else:
+                squares += _sum_squares(some[at:], wide, size, panel, bend)
+        if gradient:
             from_panel(found, real, sizes.code, panel, expands[start * sizes.code :])
-    return squares if expands.size == 0 else _give_codes(fours, plain, sizes, head, groups, codes)
+    return _give_codes(fours, some, sizes, head, groups, codes) if gradient else squares
 
 
 @kernel
-def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
-    """Fill `sums` (2 heads parts) and, unless they are empty, half the gradients by the inputs.
+def squares(first, last, own, generators, sizes, slope, gradient, sums, codes, expands):
+    """Fill `sums` (2 heads parts) and, if asked, half the gradients by the inputs.
 
     `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, nodes heads
     code), `expands` (2 heads parts, columns code), still to be added over the parts.
@@ -175,5 +163,5 @@ def squares(first, last, own, generators, sizes, slope, sums, codes, expands):
         which, head, cut = item // (heads * parts), item // parts % heads, item % parts
         code, expand = generators[which]
         some = (cut * groups // parts, (cut + 1) * groups // parts)
-        given = (sizes, head, some, slope, own, codes[which], expands[item])
+        given = (sizes, head, some, slope, own, gradient, codes[which], expands[item])
         sums[item] = _of_part(code, expand[head], *given)

@@ -15,16 +15,16 @@ from nodewise.ops.fused.threads import run, threads_for, workspace
 
 # Heads and parts of the nodes together: so many pieces of work for each generator, or a few more.
 _PIECES = 8
-# Columns in a panel: with codes of eight, a panel of `expand`, its gradient and the rows beside it
-# stay in the innermost cache. Fewer would leave more sums across lanes.
+# Columns in a panel: with codes of eight in single precision, a panel of `expand`, its gradient and
+# the rows beside it stay in the innermost cache. Fewer would leave more sums across lanes.
 _COLUMNS = 384
-# Numbers in a panel of `expand` at most, for a core's own cache.
+# Numbers in a panel of `expand`, unless 32 columns are more: for a core's own cache.
 _PANEL = 32768
 
 
 def _sizes(code: Tensor, expand: Tensor) -> Sizes:
     (nodes, heads, size), columns = code.shape, expand.size(1)
-    padded, groups = size + -size % 4, -(-nodes // GROUP)
+    padded, groups = max(4, size + -size % 4), -(-nodes // GROUP)
     parts = max(1, min(_PIECES // heads, groups // 4))
     panel = min(_COLUMNS, panel_of(columns, padded, _PANEL))
     return Sizes(nodes, heads, size, columns, groups, padded, panel, parts)
@@ -50,13 +50,13 @@ def squares(
         parts = workspace("squares", dtype, pieces, parts.size(1))
     work = (3 if gradient else 1) * 2 * code.numel() * sizes.columns
     some = -(-sizes.groups // sizes.parts) * GROUP
-    room = (GROUP + 2 * sizes.bottleneck) * sizes.panel + 3 * some * sizes.bottleneck
+    room = (GROUP + 2 * sizes.bottleneck) * sizes.panel + 2 * some * sizes.bottleneck
     buffers = workspace("panels", dtype, threads_for(pieces, work), 64 + room)
     generators = [
         (flat(code), flat(expand).reshape(sizes.heads, -1)) for code, expand in (scale, shift)
     ]
     number = generators[0][0].dtype.type
-    given = (tuple(generators), sizes, number(slope), sums)
+    given = (tuple(generators), sizes, number(slope), gradient, sums)
     found = (codes.view(2, -1).numpy(), parts.numpy())
     run(kernel, pieces, work, *given, *found, own=list(buffers.numpy()))
     if sizes.parts > 1:
