@@ -68,7 +68,7 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     # As a terminal does it: to the whole group.
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert out == ""
     assert err.endswith("nodewise: stopped by Ctrl-C; nothing was written\n")
     assert "Traceback" not in err
