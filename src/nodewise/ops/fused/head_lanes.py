@@ -8,6 +8,10 @@ Layouts, all flat, the eight heads of a group last: `weight` (groups, width, out
 multiple of 8, `expand` (groups, width, size, 8) with `size` a multiple of 4, padded by zeros; W_v
 and its gradient T_v are (columns in use, out, 8). Codes are (nodes, heads, size) and messages (E,
 heads, out) as ever.
+
+These tables are large, and all of them together with their gradients do not fit a core's own cache.
+So each step is done for a block of targets before the next one is: scales of all of them, shifts,
+messages, and so on back. A step reads one table, which stays; what steps hand on is read in order.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.ops.compiled import inlined, kernel, part
+from nodewise.ops.fused.cuts import first_target
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
     Columns,
@@ -26,7 +31,6 @@ from nodewise.ops.fused.layer import (
     Rows,
     ask_for_row,
     row_bounds,
-    take_columns,
 )
 from nodewise.ops.fused.simd import (
     add,
@@ -66,21 +70,37 @@ class HeadLayer(NamedTuple):
 
 
 class HeadScratch(NamedTuple):
-    """One thread's buffers, for one target and group, in the columns in use.
+    """One thread's buffers, for one group.
 
-    Two codes (size, 8), `scale` and `shift` (columns, 8), `local` for W_v and `gathered` for T_v,
-    which is left zero.
+    A code (size, 8); `scale` and `shift` (columns in use, 8) of a block of targets, one after the
+    other; for one target, `local` for W_v and `gathered` for T_v, which is left zero.
     """
 
-    scale_code: Floats
-    shift_code: Floats
+    code: Floats
     scale: Floats
     shift: Floats
     local: Floats
     gathered: Floats
     spare: Floats
-    seen: NDArray[np.int32]
     slot: NDArray[np.int32]
+
+
+@inlined
+def _uses(columns, v):
+    """Where among all columns in use those of a target begin, and how many it has."""
+    if columns.ptr.size == 1:
+        return np.int64(0), columns.seen.size
+    return np.int64(columns.ptr[v]), np.int64(columns.ptr[v + 1] - columns.ptr[v])
+
+
+@part
+def _block_end(columns, begin, end, room):
+    """The end of a block of targets whose columns in use find room; at least one target."""
+    last, taken = begin + 1, _uses(columns, begin)[1]
+    while last < end and taken + _uses(columns, last)[1] <= room:
+        taken += _uses(columns, last)[1]
+        last += 1
+    return last
 
 
 @part
@@ -128,6 +148,18 @@ def _generate(code, expand, first, size, slope, seen, count, rows):
         for k in range(64, 8 * size, 8):
             t = fma(load(code, k), load(expand, p + k), t)
         store(rows, 8 * c, where_positive(t, t, mul(t, bend)))
+
+
+@part
+def _make(generator, sizes, columns, group, width, slope, targets, code, rows):
+    """Scales (or shifts) of a block of targets."""
+    at = 0
+    for v in range(*targets):
+        begin, count = _uses(columns, v)
+        _to_lanes(generator[0], 8 * (v * sizes.groups + group) * sizes.code, sizes.code, code)
+        which = (group * width, sizes.code, slope, columns.seen[begin:], count)
+        _generate(code, generator[1], *which, rows[8 * at :])
+        at += count
 
 
 @part
@@ -213,25 +245,42 @@ def _send(rows, slot, sizes, group, edges, source, local, messages, spare):
             _write(spare, 0, messages, at, first, sizes.real)
 
 
+@part
+def _find_slots(seen, count, slot):
+    """Where in the list of columns in use each of them is."""
+    for c in range(count):
+        slot[get(seen, c)] = c
+
+
+@part
+def _forward_block(layer, group, targets, own, messages):
+    rows, columns, sizes, at = layer.rows, layer.columns, layer.sizes, 0
+    how = (sizes, columns, group, rows.width, layer.slope, targets, own.code)
+    _make(layer.scale, *how, own.scale)
+    _make(layer.shift, *how, own.shift)
+    for v in range(*targets):
+        begin, count = _uses(columns, v)
+        seen = columns.seen[begin:]
+        _find_slots(seen, count, own.slot)
+        which = (sizes.out, group * rows.width, seen, count, own.scale[8 * at :])
+        _form(layer.weight, *which, own.shift[8 * at :], own.local)
+        edges = (layer.ptr[v], layer.ptr[v + 1])
+        where = (own.slot, sizes, group, edges, layer.source)
+        _send(rows, *where, own.local, messages, own.spare)
+        at += count
+
+
 @kernel
 def forward(first, last, own, layer, cuts, messages):
     """Fill `messages` (E, heads, out); a piece of work is a group for some of the targets."""
-    rows, sizes, targets = layer.rows, layer.sizes, layer.ptr.size - 1
+    where, room = (layer.rows, layer.columns, layer.ptr), own.scale.size // 8
     for piece in range(first, last):
         group, cut = piece // cuts, piece % cuts
-        for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
-            count = take_columns(layer.columns, v, own.seen, own.slot)
-            at, column = 8 * (v * sizes.groups + group) * sizes.code, group * rows.width
-            _to_lanes(layer.scale[0], at, sizes.code, own.scale_code)
-            _to_lanes(layer.shift[0], at, sizes.code, own.shift_code)
-            which = (column, sizes.code, layer.slope, own.seen, count)
-            _generate(own.scale_code, layer.scale[1], *which, own.scale)
-            _generate(own.shift_code, layer.shift[1], *which, own.shift)
-            columns = (sizes.out, column, own.seen, count)
-            _form(layer.weight, *columns, own.scale, own.shift, own.local)
-            edges = (layer.ptr[v], layer.ptr[v + 1])
-            where = (own.slot, sizes, group, edges, layer.source)
-            _send(rows, *where, own.local, messages, own.spare)
+        v, end = first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)
+        while v < end:
+            stop = _block_end(layer.columns, v, end, room)
+            _forward_block(layer, group, (v, stop), own, messages)
+            v = stop
 
 
 @inlined
@@ -329,6 +378,19 @@ def _generate_backward(code, expand, first, size, seen, count, rows, grad_expand
 
 
 @part
+def _make_backward(generator, sizes, columns, group, width, targets, code, rows, codes, expand):
+    """From what pulls at expand @ code, for a block of targets, to what pulls at both."""
+    at = 0
+    for v in range(*targets):
+        (begin, count), place = _uses(columns, v), 8 * (v * sizes.groups + group) * sizes.code
+        _to_lanes(generator[0], place, sizes.code, code)
+        which = (group * width, sizes.code, columns.seen[begin:], count, rows[8 * at :])
+        _generate_backward(code, generator[1], *which, expand)
+        _from_lanes(code, sizes.code, codes, place)
+        at += count
+
+
+@part
 def _clear(grads, groups, group, cut, piece):
     """Zeros where one piece of work adds up: a group's part of its tables, its entries."""
     size = grads.weight.shape[1] // groups
@@ -339,32 +401,41 @@ def _clear(grads, groups, group, cut, piece):
     grads.values[piece] = 0
 
 
+@part
+def _backward_block(layer, group, cut, targets, own, grads, grad_values):
+    rows, columns, sizes, at = layer.rows, layer.columns, layer.sizes, 0
+    how = (sizes, columns, group, rows.width)
+    _make(layer.scale, *how, layer.slope, targets, own.code, own.scale)
+    _make(layer.shift, *how, layer.slope, targets, own.code, own.shift)
+    for v in range(*targets):
+        begin, count = _uses(columns, v)
+        seen, scale, shift = columns.seen[begin:], own.scale[8 * at :], own.shift[8 * at :]
+        _find_slots(seen, count, own.slot)
+        which = (sizes.out, group * rows.width, seen, count)
+        if grad_values.size > 0:
+            _form(layer.weight, *which, scale, shift, own.local)
+        edges = (layer.ptr[v], layer.ptr[v + 1])
+        where = (rows, own.slot, sizes, group, edges, layer.source)
+        _gather(*where, own.gathered, own.local, grads.messages, own.spare, grad_values)
+        changed = (own.gathered, scale, shift, grads.weight[cut])
+        _spend(layer.weight, *which, layer.slope, *changed)
+        at += count
+    found = (own.scale, grads.codes[0], grads.expands[0, cut])
+    _make_backward(layer.scale, *how, targets, own.code, *found)
+    found = (own.shift, grads.codes[1], grads.expands[1, cut])
+    _make_backward(layer.shift, *how, targets, own.code, *found)
+
+
 @kernel
 def backward(first, last, own, layer, grads):
     """Fill `grads`, whatever is there; a piece of work is a group for some of the targets."""
-    cuts, sizes, targets = grads.weight.shape[0], layer.sizes, layer.ptr.size - 1
+    cuts, where = grads.weight.shape[0], (layer.rows, layer.columns, layer.ptr)
+    room = own.scale.size // 8
     for piece in range(first, last):
         group, cut = piece // cuts, piece % cuts
-        _clear(grads, sizes.groups, group, cut, piece)
-        for v in range(cut * targets // cuts, (cut + 1) * targets // cuts):
-            count = take_columns(layer.columns, v, own.seen, own.slot)
-            at, column = 8 * (v * sizes.groups + group) * sizes.code, group * layer.rows.width
-            _to_lanes(layer.scale[0], at, sizes.code, own.scale_code)
-            _to_lanes(layer.shift[0], at, sizes.code, own.shift_code)
-            which = (column, sizes.code, layer.slope, own.seen, count)
-            _generate(own.scale_code, layer.scale[1], *which, own.scale)
-            _generate(own.shift_code, layer.shift[1], *which, own.shift)
-            columns, grad_values = (sizes.out, column, own.seen, count), grads.values[piece]
-            edges = (layer.ptr[v], layer.ptr[v + 1])
-            where = (layer.rows, own.slot, sizes, group, edges, layer.source)
-            if grad_values.size > 0:
-                _form(layer.weight, *columns, own.scale, own.shift, own.local)
-            _gather(*where, own.gathered, own.local, grads.messages, own.spare, grad_values)
-            changed = (own.gathered, own.scale, own.shift, grads.weight[cut])
-            _spend(layer.weight, *columns, layer.slope, *changed)
-            which = (column, sizes.code, own.seen, count)
-            scale, shift = (own.scale, grads.expands[0, cut]), (own.shift, grads.expands[1, cut])
-            _generate_backward(own.scale_code, layer.scale[1], *which, *scale)
-            _generate_backward(own.shift_code, layer.shift[1], *which, *shift)
-            _from_lanes(own.scale_code, sizes.code, grads.codes[0], at)
-            _from_lanes(own.shift_code, sizes.code, grads.codes[1], at)
+        _clear(grads, layer.sizes.groups, group, cut, piece)
+        v, end = first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)
+        while v < end:
+            stop = _block_end(layer.columns, v, end, room)
+            _backward_block(layer, group, cut, (v, stop), own, grads, grads.values[piece])
+            v = stop

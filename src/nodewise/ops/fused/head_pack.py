@@ -14,11 +14,14 @@ from nodewise.ops.fused import head_lanes, head_tables
 from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
 from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
 from nodewise.ops.fused.head_tables import Shape
-from nodewise.ops.fused.layer import aligned, padded_width
+from nodewise.ops.fused.layer import aligned
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.simd import LANES
 from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
+
+# Columns in use, of all targets of a block together: often enough each column comes again.
+_BLOCK = 32768
 
 
 def serves(inputs: MessageInputs) -> bool:
@@ -79,13 +82,10 @@ def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
 
 def _make_scratch(layer: HeadLayer) -> HeadScratch:
     width, dtype = layer.rows.width, layer.rows.values.dtype
-    code, rows = LANES * layer.sizes.code, LANES * width
-    weights = rows * layer.sizes.out
-    sizes = (code, code, rows, rows, weights, weights, 2 * LANES * LANES)
-    scale_code, shift_code, *buffers = (aligned(size, dtype) for size in sizes)
-    scale, shift, local, gathered, spare = buffers
-    seen, slot = np.zeros(padded_width(width), np.int32), np.zeros(width, np.int32)
-    return HeadScratch(scale_code, shift_code, scale, shift, local, gathered, spare, seen, slot)
+    rows, weights = LANES * max(width, _BLOCK), LANES * width * layer.sizes.out
+    sizes = (LANES * layer.sizes.code, rows, rows, weights, weights, 2 * LANES * LANES)
+    buffers = (aligned(size, dtype) for size in sizes)
+    return HeadScratch(*buffers, np.zeros(width, np.int32))
 
 
 def forward(inputs: MessageInputs) -> Tensor:

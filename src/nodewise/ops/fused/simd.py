@@ -35,12 +35,19 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, LANES))
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def _address(
+    context: Any, builder: Any, array_type: Any, array: Any, index: Any, lanes: int = LANES
+) -> Any:
     data = context.make_array(array_type)(context, builder, value=array).data
     first = builder.gep(data, [index])
     return builder.bitcast(
-        first, ir.VectorType(context.get_value_type(array_type.dtype), LANES).as_pointer()
+        first, ir.VectorType(context.get_value_type(array_type.dtype), lanes).as_pointer()
     )
+
+
+def _pick(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+    """Some lanes of two vectors side by side."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes))
 
 
 @intrinsic
@@ -50,6 +57,18 @@ def load(typingctx: Any, array: Any, index: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         address = _address(context, builder, signature.args[0], args[0], args[1])
         return builder.load(address, align=signature.args[0].dtype.bitwidth // 8)
+
+    return Lanes(array.dtype)(array, types.intp), emit
+
+
+@intrinsic
+def load_twice(typingctx: Any, array: Any, index: Any) -> Any:
+    """The four elements of a flat array from `index` on, in both halves of a vector."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *args, lanes=LANES // 2)
+        four = builder.load(address, align=signature.args[0].dtype.bitwidth // 8)
+        return _pick(builder, four, four, [0, 1, 2, 3] * 2)
 
     return Lanes(array.dtype)(array, types.intp), emit
 
@@ -181,14 +200,19 @@ _STEPS = (_NEXT, _NEXT, ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15
 
 
 def _across(builder: Any, rows: list[Any]) -> Any:
-    """Eight sums over the lanes of eight vectors: three steps for all of them."""
+    """Eight sums over the lanes of eight vectors: three steps for all of them.
+
+    Of four vectors, the sums over both halves of each, the lower ones first.
+    """
     picks_of = ir.VectorType(ir.IntType(32), LANES)
     for step in _STEPS:
-        picks = [ir.Constant(picks_of, list(lanes)) for lanes in step]
-        pairs = zip(rows[::2], rows[1::2], strict=True)
-        rows = [
-            builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks)) for a, b in pairs
-        ]
+        if len(rows) > 1:
+            picks = [ir.Constant(picks_of, list(lanes)) for lanes in step]
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [
+                builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks))
+                for a, b in pairs
+            ]
     return rows[0]
 
 
@@ -208,15 +232,44 @@ def totals(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def add_across(
-    typingctx: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any
-) -> Any:
-    """The sums over the lanes of eight vectors, in the order of `totals`."""
+def add_halves(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The sums of a's, b's, c's and d's lower halves, and then those of their upper ones."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _across(builder, list(args))
 
-    return a(a, b, c, d, e, f, g, h), emit
+    return a(a, b, c, d), emit
+
+
+@intrinsic
+def lower_halves(typingctx: Any, a: Any, b: Any) -> Any:
+    """a's lower half, and b's above it."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _pick(builder, *args, [0, 1, 2, 3, 8, 9, 10, 11])
+
+    return a(a, b), emit
+
+
+@intrinsic
+def upper_halves(typingctx: Any, a: Any, b: Any) -> Any:
+    """a's upper half, and b's above it."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _pick(builder, *args, [4, 5, 6, 7, 12, 13, 14, 15])
+
+    return a(a, b), emit
+
+
+@intrinsic
+def spread_halves(typingctx: Any, lanes: Any) -> Any:
+    """Four vectors: each has one lane of the lower half there, and its like of the upper there."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        found = [_pick(builder, *args * 2, [i] * 4 + [i + 4] * 4) for i in range(4)]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(lanes, 4)(lanes), emit
 
 
 @intrinsic
@@ -233,18 +286,15 @@ def turn(typingctx: Any, source: Any, i: Any, step: Any, target: Any, j: Any, to
             at = builder.add(begin, builder.mul(apart, ir.Constant(apart.type, row)))
             return _address(context, builder, signature.args[array], args[array], at)
 
-        def picks(lanes: list[int]) -> Any:
-            return ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
-
         align = signature.args[0].dtype.bitwidth // 8
         rows = [builder.load(address(0, row), align=align) for row in range(LANES)]
         for step in (1, 2, 4):
-            upper = picks([f ^ step | LANES if f & step else f for f in range(LANES)])
-            lower = picks([f | LANES if f & step else f ^ step for f in range(LANES)])
+            upper = [f ^ step | LANES if f & step else f for f in range(LANES)]
+            lower = [f | LANES if f & step else f ^ step for f in range(LANES)]
             for row in (row for row in range(LANES) if not row & step):
                 pair = rows[row], rows[row | step]
-                rows[row] = builder.shuffle_vector(*pair, upper)
-                rows[row | step] = builder.shuffle_vector(*pair, lower)
+                rows[row] = _pick(builder, *pair, upper)
+                rows[row | step] = _pick(builder, *pair, lower)
         for row, lanes in enumerate(rows):
             builder.store(lanes, address(3, row), align=align)
         return context.get_dummy_value()
