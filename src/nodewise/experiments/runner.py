@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError, RunError
+from nodewise.training.freed_memory import keep_freed_memory
 from nodewise.training.interrupts import (
     INTERRUPTED,
     asking_to_stop,
@@ -181,6 +182,7 @@ def _start(over: Any) -> None:
     global _over
     _over = over
     torch.set_num_threads(1)
+    keep_freed_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

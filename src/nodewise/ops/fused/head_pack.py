@@ -75,7 +75,7 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
 
 
 def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
-    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, layer.sizes.code)
+    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, layer.sizes.code, _BLOCK)
     buffers: list[HeadScratch] = scratch(("heads", *shape), threads, partial(_make_scratch, layer))
     return buffers
 
@@ -84,8 +84,9 @@ def _make_scratch(layer: HeadLayer) -> HeadScratch:
     width, dtype = layer.rows.width, layer.rows.values.dtype
     rows, weights = LANES * max(width, _BLOCK), LANES * width * layer.sizes.out
     sizes = (LANES * layer.sizes.code, rows, rows, weights, weights, 2 * LANES * LANES)
-    buffers = (aligned(size, dtype) for size in sizes)
-    return HeadScratch(*buffers, np.zeros(width, np.int32))
+    code, scale, shift, local, gathered, spare = (aligned(size, dtype) for size in sizes)
+    slot = np.zeros(width, np.int32)
+    return HeadScratch(code, scale, shift, local, gathered, spare, slot)
 
 
 def forward(inputs: MessageInputs) -> Tensor:
