@@ -12,7 +12,7 @@ from nodewise.models.classifier import LGAT
 from nodewise.nn.penalty import Penalty
 from nodewise.ops import dispatch, reference, registered
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.fused import own_pack, squares_pack, threads
+from nodewise.ops.fused import head_pack, own_pack, squares_pack, threads
 from nodewise.ops.fused.panel_pack import panel_of
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
@@ -118,20 +118,38 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
     return found
 
 
-def test_rows_with_more_entries_than_columns_go_through_their_own_weights() -> None:
+@pytest.mark.parametrize("out", [3, 11])
+def test_rows_with_more_entries_than_columns_go_through_their_own_weights(out: int) -> None:
     """A matrix in which columns come twice, as nobody should write it, but somebody may."""
     torch.manual_seed(4)
-    nodes, width, entries = 20, 4, 200
+    nodes, width, entries = 20, 4, 203
     crow = torch.arange(nodes + 1, dtype=torch.int32) * entries
     col = torch.randint(0, width, (nodes * entries,), dtype=torch.int32)
-    values = torch.randn(nodes * entries, dtype=torch.float64)
+    shapes = [(1, out, width), (nodes, 1, 8), (1, width, 8), (nodes, 1, 8), (1, width, 8)]
+    shapes = [(nodes * entries,), *shapes]
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    values, weight, *codes = leaves
     rows = SparseRows(crow, col, values, width)
-    shapes = [(1, 3, width), (nodes, 1, 8), (1, width, 8), (nodes, 1, 8), (1, width, 8)]
-    weight, *codes = (torch.randn(*shape, dtype=torch.float64) for shape in shapes)
     hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
     given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), hood)
     truth = reference.messages(rows.dense(), *given, None, 0.2)
-    torch.testing.assert_close(dispatch.messages(rows, *given), truth, rtol=1e-10, atol=1e-10)
+    found = [
+        [z, *torch.autograd.grad(z.sin().sum(), leaves)]
+        for z in (truth, dispatch.messages(rows, *given))
+    ]
+    for expected, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("room", [1, 3 * WIDTH])
+def test_eight_heads_in_many_blocks_add_up_to_the_reference(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(head_pack, "_BLOCK", room)
+    truth = everything("reference", 8)
+    for name, found in everything("fused", 8).items():
+        for ours, expected in zip(found, truth[name], strict=True):
+            torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10, msg=name)
 
 
 @pytest.mark.parametrize("kernel", ["factored", "fused"])

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodewise.ops.compiled import kernel
+from nodewise.ops.fused import cuts as parts
+from nodewise.ops.fused.layer import Columns, Rows
+
+
+# Only kernels may call a part.
+@kernel
+def first_row(*args):  # type: ignore[no-untyped-def]
+    return parts.first_row(*args)
+
+
+@kernel
+def first_target(*args):  # type: ignore[no-untyped-def]
+    return parts.first_target(*args)
+
+
+def offsets(sizes: list[int], dtype: type) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
+
+
+def works(bounds: list[int], work: list[int]) -> list[int]:
+    """The work of every cut, after a look at whether the cuts are all nodes, once, in order."""
+    assert bounds[0] == 0 and bounds[-1] == len(work) and bounds == sorted(bounds)
+    return [sum(work[a:b]) for a, b in pairwise(bounds)]
+
+
+def assert_even(found: list[int], work: list[int]) -> None:
+    """No cut has more than its share, but for one node that cannot be cut itself."""
+    assert max(found) <= sum(work) / len(found) + max(work, default=0) + 1
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 9))
+def test_rows_are_cut_by_their_entries(lengths: list[int], cuts: int) -> None:
+    crow = offsets(lengths, np.int32)
+    work = [length + 4 for length in lengths]
+    assert_even(works([first_row(crow, cut, cuts) for cut in range(cuts + 1)], work), work)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20)), max_size=60),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_targets_are_cut_by_columns_and_edges(
+    targets: list[tuple[int, int]], cuts: int, everywhere: bool
+) -> None:
+    width, per_row = 40, 3
+    rows = Rows(
+        np.arange(11, dtype=np.int32) * per_row,
+        np.zeros(10 * per_row, np.int32),
+        np.zeros(10 * per_row),
+        width,
+        False,
+    )
+    seen, edges = [seen for seen, _ in targets], [edges for _, edges in targets]
+    columns = Columns(offsets(seen, np.int32), np.zeros(sum(seen), np.int32))
+    if everywhere:
+        seen = [width] * len(targets)
+        columns = Columns(np.zeros(1, np.int32), np.arange(width, dtype=np.int32))
+    ptr = offsets(edges, np.int64)
+    bounds = [first_target(rows, columns, ptr, cut, cuts) for cut in range(cuts + 1)]
+    work = [4 * a + per_row * b for a, b in zip(seen, edges, strict=True)]
+    assert_even(works(bounds, work), work)
+
+
+def test_a_hub_does_not_share_its_cut() -> None:
+    crow = offsets([1000, *[10] * 100], np.int32)
+    assert first_row(crow, 1, 2) == pytest.approx(8, abs=8)
