@@ -159,6 +159,16 @@ def mul(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
+def larger(typingctx: Any, a: Any, b: Any) -> Any:
+    """Lane by lane, the larger of two."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return a(a, b), emit
+
+
+@intrinsic
 def where_positive(typingctx: Any, test: Any, a: Any, b: Any) -> Any:
     """Lane by lane: a where `test` is above zero, else b."""
 

@@ -27,7 +27,7 @@ from nodewise.ops.fused.panels import (
     to_expand,
     to_panel,
 )
-from nodewise.ops.fused.simd import add, fma, full, mul, total, where_positive
+from nodewise.ops.fused.simd import add, fma, full, larger, mul, total
 
 
 class Sizes(NamedTuple):
@@ -48,8 +48,11 @@ class Sizes(NamedTuple):
 
 @inlined
 def _bent(t, bend):
-    """Half the gradient of r^2 by t where r = leaky_relu(t), `bend` being the slope's square."""
-    return where_positive(t, t, mul(t, bend))
+    """Half the gradient of r^2 by t where r = leaky_relu(t), `bend` being the slope's square.
+
+    It is at most one, so this takes two steps: which of both is meant need not be asked first.
+    """
+    return larger(t, mul(t, bend))
 
 
 @inlined
@@ -154,6 +157,8 @@ def _of_part(code, expand, sizes, head, groups, slope, own, gradient, codes, exp
 @kernel
 def squares(first, last, own, generators, sizes, slope, gradient, sums, codes, expands):
     """Fill `sums` (2 heads parts) and, if asked, half the gradients by the inputs.
+
+    The slope is at most one.
 
     `generators` holds (code, expand) of the scales and of the shifts; `codes` is (2, nodes heads
     code), `expands` (2 heads parts, columns code), still to be added over the parts.

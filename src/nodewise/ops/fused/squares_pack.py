@@ -39,6 +39,8 @@ def squares(
         Two sums, the gradients by both codes (2, targets, H, bottleneck) and by both expands
         (2, H, in, bottleneck); these are empty unless asked for.
     """
+    if slope > 1:
+        return _of_steep(scale, shift, slope, gradient=gradient)
     code, expand = scale
     sizes, dtype = _sizes(code, expand), code.dtype
     pieces = 2 * sizes.heads * sizes.parts
@@ -64,3 +66,16 @@ def squares(
         np.sum(of_heads, 1, out=expands.view(2 * sizes.heads, -1).numpy())
     a, b = torch.from_numpy(sums.reshape(2, -1).sum(1)).to(dtype)
     return a.clone(), b.clone(), codes, expands
+
+
+def _of_steep(
+    scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float, *, gradient: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same where the slope is above one: leaky_relu(t) is then -slope leaky_relu'(-t).
+
+    The slope of that one is the inverse.
+    """
+    pairs = [(-code, expand) for code, expand in (scale, shift)]
+    a, b, codes, expands = squares(pairs[0], pairs[1], 1 / slope, gradient=gradient)
+    more = slope * slope
+    return more * a, more * b, -more * codes, more * expands
