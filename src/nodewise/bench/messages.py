@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch.nn.functional import leaky_relu
 from torch_geometric.nn import GCNConv
 
 from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
-from nodewise.data.datasets import load_dataset
+from nodewise.data.datasets import load_dataset, to_csr
 from nodewise.nn.block import Block, BlockRule, build_block
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import SLOPE, messages, project, squares, sum_neighbours, use_kernel
@@ -160,7 +161,8 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
 def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
     """A node-level-only layer, its base layer, and its generators alone, forward and backward.
 
-    The base layer is ours, on sparse rows; beside it PyG's, as people run it, on dense ones.
+    The base layer is ours, on sparse rows; beside it PyG's, as people have it, on dense features
+    and on sparse ones.
     """
     sizes = (problem.rows.width, OUT)
     theirs = GCNConv(*sizes, cached=True)
@@ -180,12 +182,17 @@ def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
         leaves = [weight for name, weight in weights.items() if name != "weight"]
         torch.autograd.grad(a + b, leaves)
 
-    def pyg() -> None:
-        out = theirs(problem.x, problem.edge_index)
+    def pyg(x: Tensor) -> None:
+        out = theirs(x, problem.edge_index)
         torch.autograd.grad(out.sum(), list(theirs.parameters()))
 
-    both = {"node": partial(layer, conv), "base": partial(layer, base)}
-    return {**both, "generators": generators, "pyg": pyg}
+    return {
+        "node": partial(layer, conv),
+        "base": partial(layer, base),
+        "generators": generators,
+        "pyg": partial(pyg, problem.x),
+        "pyg_csr": partial(pyg, to_csr(csr_matrix(problem.x.numpy()))),
+    }
 
 
 def bench_messages(
@@ -221,6 +228,7 @@ def bench_messages(
     part = side_by_side(jobs, repeats)
     progress("the node-level-only layer against its base layer")
     layer = side_by_side(_layer_jobs(problem), max(repeats, 15))
+    beside, pyg = layer["node"] - layer["generators"], min(layer["pyg"], layer["pyg_csr"])
     progress("the machine's own peaks, and memory in a process of its own")
     fma, bandwidth = multiply_adds_per_second(), bytes_per_second()
     least_forward, least_backward = _least_seconds(problem, fma, bandwidth)
@@ -244,9 +252,11 @@ def bench_messages(
         "base_layer_s": layer["base"],
         "node_layer_s": layer["node"],
         "node_layer_ratio": layer["node"] / layer["base"],
-        "node_layer_ratio_beside_generators": (layer["node"] - layer["generators"]) / layer["base"],
+        "node_layer_ratio_beside_generators": beside / layer["base"],
         "pyg_layer_s": layer["pyg"],
-        "node_layer_ratio_vs_pyg": layer["node"] / layer["pyg"],
+        "pyg_csr_layer_s": layer["pyg_csr"],
+        "node_layer_ratio_vs_pyg": layer["node"] / pyg,
+        "node_layer_ratio_beside_generators_vs_pyg": beside / pyg,
         "penalty_least_ratio": 3 * _generated(problem) / fma / layer["base"],
         "generators_s": layer["generators"],
         "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),

@@ -23,7 +23,6 @@ from nodewise.cli import (
     train,
 )
 from nodewise.errors import NodewiseError
-from nodewise.training.freed_memory import keep_freed_memory
 
 app = typer.Typer(
     name="nodewise",
@@ -72,7 +71,6 @@ def main() -> None:
     # Likewise: large tensors in large pages, where the system has them. Rows of a graph beyond the
     # caches are far apart, and finding out where each page lies takes its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    keep_freed_memory()
     try:
         app()
     except NodewiseError as error:

@@ -117,6 +117,7 @@ def train(
     """
     set_threads(threads)
     check_device(device)
+    from nodewise.training.freed_memory import keep_freed_memory
     from nodewise.training.run import train_in
     from nodewise.training.runs import seed_folder, summarize, train_seeds
     from nodewise.training.tracking import make_tracker
@@ -129,6 +130,7 @@ def train(
     make_tracker(track, folder, seed).close()  # fails now rather than after an hour
     first = folder if runs is None else seed_folder(folder, seed)
     task, choice = wanted.task(make, folder, first, quiet)
+    keep_freed_memory()
     with _watching(task, quiet, folder, track) as watch:
         if runs is None:
             records = [train_in(folder, task, seed, watch(seed))]

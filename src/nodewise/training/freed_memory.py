@@ -1,7 +1,7 @@
 """Memory that is freed stays with the process: the next step asks for as much again.
 
 Left alone, the C library returns large tensors to the system when they are freed, and the system
-fills every page of the next one with zeros first: an eighth of a step of LGAT on Amazon.
+fills every page of the next one with zeros first.
 """
 
 from __future__ import annotations
