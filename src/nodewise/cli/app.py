@@ -23,6 +23,7 @@ from nodewise.cli import (
     train,
 )
 from nodewise.errors import NodewiseError
+from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
 
 app = typer.Typer(
     name="nodewise",
@@ -72,7 +73,10 @@ def main() -> None:
     # caches are far apart, and finding out where each page lies takes its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
-        app()
+        with telling_interrupts():
+            app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except NodewiseError as error:
         typer.echo(f"nodewise: {error}", err=True)
         sys.exit(2)

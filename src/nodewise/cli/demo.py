@@ -11,7 +11,7 @@ from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.training.interrupts import INTERRUPTED
+from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job
@@ -46,12 +46,13 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
-    check_device(device)
-    _check_page(out)
     with TemporaryDirectory() as folder:
         try:
-            _train(_jobs(Path(folder), seeds, device), workers, quiet)
-            records = _records(Path(folder), seeds)
+            with telling_interrupts():
+                check_device(device)
+                _check_page(out)
+                _train(_jobs(Path(folder), seeds, device), workers, quiet)
+                records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             typer.echo("nodewise: stopped by Ctrl-C; nothing was written", err=True)
             raise typer.Exit(INTERRUPTED) from None

@@ -14,7 +14,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_devic
 from nodewise.cli.progress import make_progress
 from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
-from nodewise.training.interrupts import INTERRUPTED
+from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -94,7 +94,7 @@ def _run(
     from nodewise.experiments.search import ended_trials, rounded, run_search
 
     try:
-        with make_progress(quiet, "best") as progress:
+        with telling_interrupts(), make_progress(quiet, "best") as progress:
             bar = progress.add_task(name, total=trials, best="")
             for study in run_search(search, trials, timeout):
                 progress.update(bar, completed=ended_trials(study), best=_best(study))

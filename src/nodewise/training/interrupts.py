@@ -43,6 +43,34 @@ def delaying_interrupts() -> Iterator[None]:
 
 
 @contextmanager
+def telling_interrupts() -> Iterator[None]:
+    """Whatever goes wrong in the block after Ctrl-C came is told as Ctrl-C.
+
+    In the midst of the import of a compiled module, Python makes an ImportError of it.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not (_may_listen() and callable(before)):
+        yield
+        return
+    came = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except Exception as error:
+        if came:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def ignoring_interrupts() -> Iterator[None]:
     """Nothing happens at Ctrl-C inside the block, nor in processes that are started there."""
     if not _may_listen():
