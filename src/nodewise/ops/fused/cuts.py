@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nodewise.ops.compiled import inlined, part
+from nodewise.ops.compiled import kernel
+from nodewise.ops.fused.layer import Columns, Ints, Rows
 
 # A column of W_v is so many times the work of an entry that meets it.
 _FORMED = 4
@@ -15,41 +16,34 @@ _FORMED = 4
 _ROW = 4
 
 
-@inlined
-def _work_before(offsets, each_offset, more, each_more, each, v):
-    return each_offset * np.int64(offsets[v]) + each_more * np.int64(more[v]) + each * v
-
-
-@part
-def _begin(offsets, each_offset, more, each_more, each, cut, cuts):
-    """The first of as many nodes as `more` has, but one, that belongs to a cut.
+@kernel
+def _fill(offsets, each_offset, more, each_more, each, bounds):
+    """Fill `bounds` with the first nodes of all cuts, and with the number of nodes.
 
     The work of all nodes before v is a sum of two offsets and of v itself, each times a number.
     """
-    how = (offsets, each_offset, more, each_more, each)
-    first, last = 0, more.size - 1
-    if cut == cuts:
-        return last
-    wanted = cut * _work_before(*how, last) // cuts
-    while first < last:
-        middle = (first + last) // 2
-        if _work_before(*how, middle) < wanted:
-            first = middle + 1
-        else:
-            last = middle
-    return first
+    cuts, nodes = bounds.size - 1, more.size - 1
+    work, v = each_offset * offsets[nodes] + each_more * more[nodes] + each * nodes, 0
+    for cut in range(cuts):
+        while each_offset * offsets[v] + each_more * more[v] + each * v < cut * work // cuts:
+            v += 1
+        bounds[cut] = v
+    bounds[cuts] = nodes
 
 
-@part
-def first_target(rows, columns, ptr, cut, cuts):
-    """Where a cut of the targets begins: by the columns of W_v, and by what edges bring."""
+def cut_targets(rows: Rows, columns: Columns, ptr: Ints, cuts: int) -> Ints:
+    """The bounds of some cuts of the targets: by the columns of W_v, and by what edges bring."""
+    bounds = np.empty(cuts + 1, np.int64)
     entries = rows.width if rows.dense else rows.col.size // max(1, rows.crow.size - 1)
     if columns.ptr.size == 1:
-        return _begin(ptr, entries, ptr, 0, _FORMED * columns.seen.size, cut, cuts)
-    return _begin(columns.ptr, _FORMED, ptr, entries, 0, cut, cuts)
+        _fill(ptr, entries, ptr, 0, _FORMED * columns.seen.size, bounds)
+    else:
+        _fill(columns.ptr, _FORMED, ptr, entries, 0, bounds)
+    return bounds
 
 
-@part
-def first_row(crow, cut, cuts):
-    """Where a cut of sparse rows begins: by their entries."""
-    return _begin(crow, 1, crow, 0, _ROW, cut, cuts)
+def cut_rows(crow: Ints, cuts: int) -> Ints:
+    """The bounds of some cuts of sparse rows: by their entries."""
+    bounds = np.empty(cuts + 1, np.int64)
+    _fill(crow, 1, crow, 0, _ROW, bounds)
+    return bounds

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.ops.compiled import inlined, kernel, part
-from nodewise.ops.fused.cuts import first_target
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
     Columns,
@@ -133,21 +132,21 @@ def _dot_four(four, array, at):
 
 
 @part
-def _generate(code, expand, first, size, slope, seen, count, rows):
-    """rows[c] = leaky_relu(expand[seen[c]] . code) for eight heads (Eq. 6).
+def _generate(code, expand, first, size, slope, seen, begin, count, rows, at):
+    """rows[at + c] = leaky_relu(expand[seen[begin + c]] . code) for eight heads (Eq. 6).
 
     `first` is the group's first column among all groups'.
     """
     bend = full(slope)
     some, others = load_four(code, 0, 8), load_four(code, 32 if size > 4 else 0, 8)
     for c in range(count):
-        p = 8 * size * (first + np.int64(get(seen, c)))
+        p = 8 * size * (first + np.int64(get(seen, begin + c)))
         t = _dot_four(some, expand, p)
         if size > 4:
             t = add(t, _dot_four(others, expand, p + 32))
         for k in range(64, 8 * size, 8):
             t = fma(load(code, k), load(expand, p + k), t)
-        store(rows, 8 * c, where_positive(t, t, mul(t, bend)))
+        store(rows, 8 * (at + c), where_positive(t, t, mul(t, bend)))
 
 
 @part
@@ -157,17 +156,18 @@ def _make(generator, sizes, columns, group, width, slope, targets, code, rows):
     for v in range(*targets):
         begin, count = _uses(columns, v)
         _to_lanes(generator[0], 8 * (v * sizes.groups + group) * sizes.code, sizes.code, code)
-        which = (group * width, sizes.code, slope, columns.seen[begin:], count)
-        _generate(code, generator[1], *which, rows[8 * at :])
+        which = (group * width, sizes.code, slope, columns.seen, begin, count)
+        _generate(code, generator[1], *which, rows, at)
         at += count
 
 
 @part
-def _form(weight, out, first, seen, count, scale, shift, local):
-    """W_v (Eq. 4), W * a + b in the columns in use."""
+def _form(weight, out, first, seen, begin, count, scale, shift, at, local):
+    """W_v (Eq. 4), W * a + b in the columns in use; scales and shifts begin at `at`."""
     for c in range(count):
-        a, b = add(load(scale, 8 * c), full(weight.dtype.type(1))), load(shift, 8 * c)
-        p = 8 * out * (first + np.int64(get(seen, c)))
+        a = add(load(scale, 8 * (at + c)), full(weight.dtype.type(1)))
+        b = load(shift, 8 * (at + c))
+        p = 8 * out * (first + np.int64(get(seen, begin + c)))
         for o in range(0, 8 * out, 8):
             store(local, 8 * out * c + o, fma(load(weight, p + o), a, b))
 
@@ -246,41 +246,34 @@ def _send(rows, slot, sizes, group, edges, source, local, messages, spare):
 
 
 @part
-def _find_slots(seen, count, slot):
+def _find_slots(seen, begin, count, slot):
     """Where in the list of columns in use each of them is."""
     for c in range(count):
-        slot[get(seen, c)] = c
-
-
-@part
-def _forward_block(layer, group, targets, own, messages):
-    rows, columns, sizes, at = layer.rows, layer.columns, layer.sizes, 0
-    how = (sizes, columns, group, rows.width, layer.slope, targets, own.code)
-    _make(layer.scale, *how, own.scale)
-    _make(layer.shift, *how, own.shift)
-    for v in range(*targets):
-        begin, count = _uses(columns, v)
-        seen = columns.seen[begin:]
-        _find_slots(seen, count, own.slot)
-        which = (sizes.out, group * rows.width, seen, count, own.scale[8 * at :])
-        _form(layer.weight, *which, own.shift[8 * at :], own.local)
-        edges = (layer.ptr[v], layer.ptr[v + 1])
-        where = (own.slot, sizes, group, edges, layer.source)
-        _send(rows, *where, own.local, messages, own.spare)
-        at += count
+        slot[get(seen, begin + c)] = c
 
 
 @kernel
-def forward(first, last, own, layer, cuts, messages):
+def forward(first, last, own, layer, bounds, messages):
     """Fill `messages` (E, heads, out); a piece of work is a group for some of the targets."""
-    where, room = (layer.rows, layer.columns, layer.ptr), own.scale.size // 8
+    rows, columns, sizes, ptr = layer.rows, layer.columns, layer.sizes, layer.ptr
+    cuts = bounds.size - 1
     for piece in range(first, last):
         group, cut = piece // cuts, piece % cuts
-        v, end = first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)
-        while v < end:
-            stop = _block_end(layer.columns, v, end, room)
-            _forward_block(layer, group, (v, stop), own, messages)
-            v = stop
+        stop, end = bounds[cut], bounds[cut + 1]
+        while stop < end:
+            start, stop = stop, _block_end(columns, stop, end, own.scale.size // 8)
+            how = (sizes, columns, group, rows.width, layer.slope, (start, stop), own.code)
+            _make(layer.scale, *how, own.scale)
+            _make(layer.shift, *how, own.shift)
+            at = 0
+            for v in range(start, stop):
+                begin, count = _uses(columns, v)
+                _find_slots(columns.seen, begin, count, own.slot)
+                which = (sizes.out, group * rows.width, columns.seen, begin, count)
+                _form(layer.weight, *which, own.scale, own.shift, at, own.local)
+                where = (own.slot, sizes, group, (ptr[v], ptr[v + 1]), layer.source)
+                _send(rows, *where, own.local, messages, own.spare)
+                at += count
 
 
 @inlined
@@ -341,15 +334,15 @@ def _gather(
 
 
 @part
-def _spend(weight, out, first, seen, count, slope, gathered, scale, shift, grad_weight):
+def _spend(weight, out, first, seen, begin, count, slope, gathered, scale, shift, at, grad_weight):
     """From T_v to the gradients of W, and of expand @ code in place of scales and shifts.
 
     Clears T_v.
     """
     bend, zero = full(slope), full(weight.dtype.type(0))
     for c in range(count):
-        p = 8 * out * (first + np.int64(get(seen, c)))
-        a, b = load(scale, 8 * c), load(shift, 8 * c)
+        p = 8 * out * (first + np.int64(get(seen, begin + c)))
+        a, b = load(scale, 8 * (at + c)), load(shift, 8 * (at + c))
         of_a = of_b = zero
         whole = add(a, full(weight.dtype.type(1)))
         for o in range(0, 8 * out, 8):
@@ -357,12 +350,12 @@ def _spend(weight, out, first, seen, count, slope, gathered, scale, shift, grad_
             store(gathered, 8 * out * c + o, zero)
             of_a, of_b = fma(t, load(weight, p + o), of_a), add(of_b, t)
             store(grad_weight, p + o, fma(t, whole, load(grad_weight, p + o)))
-        store(scale, 8 * c, where_positive(a, of_a, mul(of_a, bend)))
-        store(shift, 8 * c, where_positive(b, of_b, mul(of_b, bend)))
+        store(scale, 8 * (at + c), where_positive(a, of_a, mul(of_a, bend)))
+        store(shift, 8 * (at + c), where_positive(b, of_b, mul(of_b, bend)))
 
 
 @part
-def _generate_backward(code, expand, first, size, seen, count, rows, grad_expand):
+def _generate_backward(code, expand, first, size, seen, begin, count, rows, at, grad_expand):
     """From the gradient of expand @ code to those of both, four numbers of a code at a time.
 
     That of the code takes its place.
@@ -371,7 +364,8 @@ def _generate_backward(code, expand, first, size, seen, count, rows, grad_expand
     for k in range(0, 8 * size, 32):
         some, sums = load_four(code, k, 8), (zero, zero, zero, zero)
         for c in range(count):
-            g, p = load(rows, 8 * c), 8 * size * (first + np.int64(get(seen, c))) + k
+            p = 8 * size * (first + np.int64(get(seen, begin + c))) + k
+            g = load(rows, 8 * (at + c))
             sums = fma_four(g, load_four(expand, p, 8), sums)
             store_four(grad_expand, p, 8, fma_four(g, some, load_four(grad_expand, p, 8)))
         store_four(code, k, 8, sums)
@@ -384,7 +378,7 @@ def _make_backward(generator, sizes, columns, group, width, targets, code, rows,
     for v in range(*targets):
         (begin, count), place = _uses(columns, v), 8 * (v * sizes.groups + group) * sizes.code
         _to_lanes(generator[0], place, sizes.code, code)
-        which = (group * width, sizes.code, columns.seen[begin:], count, rows[8 * at :])
+        which = (group * width, sizes.code, columns.seen, begin, count, rows, at)
         _generate_backward(code, generator[1], *which, expand)
         _from_lanes(code, sizes.code, codes, place)
         at += count
@@ -401,41 +395,34 @@ def _clear(grads, groups, group, cut, piece):
     grads.values[piece] = 0
 
 
-@part
-def _backward_block(layer, group, cut, targets, own, grads, grad_values):
-    rows, columns, sizes, at = layer.rows, layer.columns, layer.sizes, 0
-    how = (sizes, columns, group, rows.width)
-    _make(layer.scale, *how, layer.slope, targets, own.code, own.scale)
-    _make(layer.shift, *how, layer.slope, targets, own.code, own.shift)
-    for v in range(*targets):
-        begin, count = _uses(columns, v)
-        seen, scale, shift = columns.seen[begin:], own.scale[8 * at :], own.shift[8 * at :]
-        _find_slots(seen, count, own.slot)
-        which = (sizes.out, group * rows.width, seen, count)
-        if grad_values.size > 0:
-            _form(layer.weight, *which, scale, shift, own.local)
-        edges = (layer.ptr[v], layer.ptr[v + 1])
-        where = (rows, own.slot, sizes, group, edges, layer.source)
-        _gather(*where, own.gathered, own.local, grads.messages, own.spare, grad_values)
-        changed = (own.gathered, scale, shift, grads.weight[cut])
-        _spend(layer.weight, *which, layer.slope, *changed)
-        at += count
-    found = (own.scale, grads.codes[0], grads.expands[0, cut])
-    _make_backward(layer.scale, *how, targets, own.code, *found)
-    found = (own.shift, grads.codes[1], grads.expands[1, cut])
-    _make_backward(layer.shift, *how, targets, own.code, *found)
-
-
 @kernel
-def backward(first, last, own, layer, grads):
+def backward(first, last, own, layer, bounds, grads):
     """Fill `grads`, whatever is there; a piece of work is a group for some of the targets."""
-    cuts, where = grads.weight.shape[0], (layer.rows, layer.columns, layer.ptr)
-    room = own.scale.size // 8
+    rows, columns, sizes, ptr = layer.rows, layer.columns, layer.sizes, layer.ptr
+    cuts = bounds.size - 1
     for piece in range(first, last):
-        group, cut = piece // cuts, piece % cuts
-        _clear(grads, layer.sizes.groups, group, cut, piece)
-        v, end = first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)
-        while v < end:
-            stop = _block_end(layer.columns, v, end, room)
-            _backward_block(layer, group, cut, (v, stop), own, grads, grads.values[piece])
-            v = stop
+        group, cut, grad_values = piece // cuts, piece % cuts, grads.values[piece]
+        _clear(grads, sizes.groups, group, cut, piece)
+        stop, end = bounds[cut], bounds[cut + 1]
+        while stop < end:
+            start, stop = stop, _block_end(columns, stop, end, own.scale.size // 8)
+            targets, how = (start, stop), (sizes, columns, group, rows.width)
+            _make(layer.scale, *how, layer.slope, targets, own.code, own.scale)
+            _make(layer.shift, *how, layer.slope, targets, own.code, own.shift)
+            at = 0
+            for v in range(start, stop):
+                begin, count = _uses(columns, v)
+                _find_slots(columns.seen, begin, count, own.slot)
+                which = (sizes.out, group * rows.width, columns.seen, begin, count)
+                if grad_values.size > 0:
+                    _form(layer.weight, *which, own.scale, own.shift, at, own.local)
+                where = (rows, own.slot, sizes, group, (ptr[v], ptr[v + 1]), layer.source)
+                changed = (own.gathered, own.local, grads.messages, own.spare, grad_values)
+                _gather(*where, *changed)
+                changed = (own.gathered, own.scale, own.shift, at, grads.weight[cut])
+                _spend(layer.weight, *which, layer.slope, *changed)
+                at += count
+            found = (own.scale, grads.codes[0], grads.expands[0, cut])
+            _make_backward(layer.scale, *how, targets, own.code, *found)
+            found = (own.shift, grads.codes[1], grads.expands[1, cut])
+            _make_backward(layer.shift, *how, targets, own.code, *found)

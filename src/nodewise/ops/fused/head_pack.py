@@ -12,6 +12,7 @@ from torch.nn.functional import pad
 
 from nodewise.ops.fused import head_lanes, head_tables
 from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
+from nodewise.ops.fused.cuts import cut_targets
 from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
 from nodewise.ops.fused.head_tables import Shape
 from nodewise.ops.fused.layer import aligned
@@ -96,7 +97,8 @@ def forward(inputs: MessageInputs) -> Tensor:
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * layer.sizes.groups
     own = _own(layer, threads_for(pieces, work))
-    run(head_lanes.forward, pieces, work, layer, cuts, flat(z), own=own)
+    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
+    run(head_lanes.forward, pieces, work, layer, bounds, flat(z), own=own)
     return z
 
 
@@ -116,7 +118,8 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     of_codes = (flat(codes[0]), flat(codes[1]))
     grads = Grads(flat(grad_z), weights, of_codes, expands, values.numpy())
     own = _own(layer, threads_for(cuts * groups, work))
-    run(head_lanes.backward, cuts * groups, work, layer, grads, own=own)
+    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
+    run(head_lanes.backward, cuts * groups, work, layer, bounds, grads, own=own)
     given = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
     weight, scale, shift = (torch.empty(part.shape, dtype=dtype) for part in given)
     _turn(head_tables.from_tables, inputs, (weight, scale, shift), (weights, *expands))

@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
+from nodewise.ops.fused.cuts import cut_targets
 from nodewise.ops.fused.layer import (
     Blocks,
     Drop,
@@ -94,7 +95,8 @@ def forward(inputs: MessageInputs) -> Tensor:
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * count_tiles(heads * layer.blocks.per_head)
     own = _own(layer, threads_for(pieces, work))
-    run(forward_kernel, pieces, work, layer, cuts, flat(z), own=own)
+    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
+    run(forward_kernel, pieces, work, layer, bounds, flat(z), own=own)
     return z
 
 
@@ -115,7 +117,8 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     values = workspace("values", dtype, cuts * groups, sizes["values"] // groups)
     filled = (part.zero_().numpy() for part in (weight, codes, expands, values))
     own = _own(layer, threads_for(cuts * groups, work))
-    given = (layer, groups, Grads(flat(grad_z), *filled))
+    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
+    given = (layer, bounds, groups, Grads(flat(grad_z), *filled))
     run(backward_kernel, cuts * groups, work, *given, own=own)
     size, padded = inputs.scale_code.size(2), layer.scale.size
     # Workspaces are used again, and outputs of a registered op may not share memory: new tensors.

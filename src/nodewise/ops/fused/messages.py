@@ -14,7 +14,6 @@ import numpy as np
 
 from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
-from nodewise.ops.fused.cuts import first_target
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.layer import (
     WORD,
@@ -186,11 +185,10 @@ def _forward_target(layer, v, first, tile, own, messages):
 
 
 @kernel
-def forward(first, last, own, layer, cuts, messages):
+def forward(first, last, own, layer, bounds, messages):
     """Fill `messages` (E, heads, out); a piece of work is a tile for some of the targets."""
-    where = (layer.rows, layer.columns, layer.ptr)
-    blocks = layer.blocks.heads * layer.blocks.per_head
+    blocks, cuts = layer.blocks.heads * layer.blocks.per_head, bounds.size - 1
     for piece in range(first, last):
         (block, tile), cut = tile_bounds(blocks, piece // cuts), piece % cuts
-        for v in range(first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)):
+        for v in range(bounds[cut], bounds[cut + 1]):
             _forward_target(layer, v, block, tile, own, messages)

@@ -13,7 +13,6 @@ import numpy as np
 
 from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.dropconnect import NODE_STRIDE
-from nodewise.ops.fused.cuts import first_target
 from nodewise.ops.fused.fours import fma_four, load_four, store_four
 from nodewise.ops.fused.generate import generate_backward
 from nodewise.ops.fused.layer import (
@@ -269,17 +268,16 @@ def _backward_target(layer, v, first, tile, own, grads, cut, piece):
 
 
 @kernel
-def backward(first, last, own, layer, groups, grads):
+def backward(first, last, own, layer, bounds, groups, grads):
     """Fill `grads`; a piece of work is a group of tiles for some of the targets.
 
     Tiles of one head belong together, since they add to the same gradients.
     """
-    cuts, where = grads.weight.shape[0], (layer.rows, layer.columns, layer.ptr)
-    blocks = layer.blocks.heads * layer.blocks.per_head
+    blocks, cuts = layer.blocks.heads * layer.blocks.per_head, bounds.size - 1
     tiles = blocks // TILE + blocks % TILE
     for piece in range(first, last):
         group, cut = piece // cuts, piece % cuts
         for number in range(group * tiles // groups, (group + 1) * tiles // groups):
             block, tile = tile_bounds(blocks, number)
-            for v in range(first_target(*where, cut, cuts), first_target(*where, cut + 1, cuts)):
+            for v in range(bounds[cut], bounds[cut + 1]):
                 _backward_target(layer, v, block, tile, own, grads, cut, piece)

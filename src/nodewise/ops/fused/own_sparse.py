@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from nodewise.ops.compiled import inlined, kernel
-from nodewise.ops.fused.cuts import first_row
 from nodewise.ops.fused.layer import Floats, Ints
 from nodewise.ops.fused.own import bent
 from nodewise.ops.fused.own_tables import Shape
@@ -198,11 +197,11 @@ def _forward_row(layer, sizes, v, head, own):
 
 
 @kernel
-def forward(first, last, own, layer, pieces, out):
+def forward(first, last, own, layer, bounds, out):
     """Fill `out` (nodes, heads, outputs); a piece of work is a part of the nodes."""
     shape = layer.shape
     sizes, outputs = Sizes(2 * shape.size, shape.out), shape.outputs
-    for v in range(first_row(layer.crow, first, pieces), first_row(layer.crow, last, pieces)):
+    for v in range(bounds[first], bounds[last]):
         for head in range(shape.heads):
             # What the compiler knows the size of, it does not have to count.
             if sizes.codes == 16 and sizes.out == 8:
@@ -288,16 +287,16 @@ def _backward_row(layer, sizes, v, head, pull, own, grads, values):
 
 
 @kernel
-def backward(first, last, own, layer, grad_out, tables, of_scale, of_shift, values):
+def backward(first, last, own, layer, bounds, grad_out, tables, of_scale, of_shift, values):
     """Gradients of both codes, and of the table, (cuts, ...), still to be added.
 
     Those of the entries are empty where nobody asked.
     """
-    shape, cuts = layer.shape, tables.shape[0]
+    shape = layer.shape
     sizes, outputs = Sizes(2 * shape.size, shape.out), shape.outputs
     for cut in range(first, last):
         tables[cut] = 0
-        for v in range(first_row(layer.crow, cut, cuts), first_row(layer.crow, cut + 1, cuts)):
+        for v in range(bounds[cut], bounds[cut + 1]):
             for head in range(shape.heads):
                 at = v * shape.heads + head
                 pull = _take_pull(grad_out, at * outputs, outputs, sizes.out, own.pull)

@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 
 from nodewise.ops.fused import own_sparse, own_tables
 from nodewise.ops.fused.arrays import flat
+from nodewise.ops.fused.cuts import cut_rows
 from nodewise.ops.fused.layer import Floats, aligned
 from nodewise.ops.fused.own_sparse import OwnRows, OwnScratch
 from nodewise.ops.fused.own_tables import Shape
@@ -81,7 +82,8 @@ def forward(inputs: OwnInputs) -> Tensor:
     work, pieces = _work(layer), chunks_for(nodes)
     out = torch.empty(nodes, *inputs.weight.shape[:2], dtype=inputs.weight.dtype)
     own = _own(layer, pieces, work)
-    run(own_sparse.forward, pieces, work, layer, pieces, flat(out), own=own)
+    bounds = cut_rows(layer.crow, pieces)
+    run(own_sparse.forward, pieces, work, layer, bounds, flat(out), own=own)
     return out
 
 
@@ -95,14 +97,15 @@ def backward(inputs: OwnInputs, grad: Tensor, *, for_values: bool) -> MessageGra
     tables = workspace("tables", dtype, cuts, size).numpy()
     codes = [torch.empty(nodes, shape.heads, shape.size, dtype=dtype) for _ in range(2)]
     values = torch.zeros(inputs.values.numel() if for_values else 0, dtype=dtype)
-    given = (layer, flat(grad), tables, *map(flat, codes), values.numpy())
+    found = (tables, *map(flat, codes), values.numpy())
+    given = (layer, cut_rows(layer.crow, cuts), flat(grad), *found)
     run(own_sparse.backward, cuts, work, *given, own=_own(layer, cuts, work))
     scale, shift, weight = (
         torch.empty(part.shape, dtype=dtype)
         for part in (inputs.scale_expand, inputs.shift_expand, inputs.weight)
     )
-    found = ((flat(scale), flat(shift)), flat(weight))
-    run(own_tables.from_tables, -(-shape.width // LANES), cuts * size, tables, shape, *found)
+    matrices = ((flat(scale), flat(shift)), flat(weight))
+    run(own_tables.from_tables, -(-shape.width // LANES), cuts * size, tables, shape, *matrices)
     if shape.size > shape.code:
         codes = [part[..., : shape.code].contiguous() for part in codes]
     return MessageGrads(values if for_values else None, weight, codes[0], scale, codes[1], shift)
