@@ -141,6 +141,34 @@ def test_rows_with_more_entries_than_columns_go_through_their_own_weights(out: i
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("col", [torch.int32, torch.int64])
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_rows_beyond_the_targets_are_left_alone(rate: float, col: torch.dtype) -> None:
+    """Rows of sources that are no targets, one of them longer than there are columns."""
+    torch.manual_seed(5)
+    width, targets = 30, 4
+    x = torch.randn(2000, width, dtype=torch.float64) * (torch.rand(2000, width) < 0.2)
+    rows = sparse(x)
+    last = torch.arange(50, dtype=col) % width
+    crow = torch.cat([rows.crow, rows.crow[-1:] + 50])
+    columns = torch.cat([rows.col, last]).to(col)
+    values = torch.cat([rows.values, torch.randn(50, dtype=torch.float64)])
+    rows = SparseRows(crow, columns.repeat_interleave(2)[::2], values, width)
+    hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), targets, 2001)
+    shapes = [(8, 8, width), (targets, 8, 8), (8, width, 8), (targets, 8, 8), (8, width, 8)]
+    leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    weight, *codes = leaves
+    drop = DropConnect(rate, torch.tensor(7)) if rate else None
+    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), hood.of_themselves(), drop)
+    truth = reference.messages(rows.dense(), *given, 0.2)
+    found = [
+        [z, *torch.autograd.grad(z.sin().sum(), leaves)]
+        for z in (truth, dispatch.messages(rows, *given))
+    ]
+    for expected, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("room", [1, 3 * WIDTH])
 def test_eight_heads_in_many_blocks_add_up_to_the_reference(
     monkeypatch: pytest.MonkeyPatch, room: int
@@ -193,7 +221,7 @@ def test_squares_in_single_precision_below_zero_are_close_under_small_slopes() -
         torch.testing.assert_close(ours.double(), truth, rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.01, 0.2, 1.0, 1.5])
+@pytest.mark.parametrize("slope", [0.0, 0.01, 0.2, 1.0, 1.5, -0.5, -2.0])
 def test_squares_agree_under_any_slope(slope: float) -> None:
     torch.manual_seed(3)
     shapes = [(TARGETS, 3, 8), (3, 40, 8)] * 2

@@ -97,7 +97,7 @@ class SparseRows:
 
     def pooled_places(self, hood: Neighbourhood) -> Places:
         """Where the sums of these rows over each C_v have entries, found once for a graph."""
-        if hood.is_alone:
+        if hood.is_alone and not self._repeats_columns:
             return Places(self.crow, self.col)
         if self._kept.pooled is None or self._kept.pooled[0] is not hood:
             with torch.inference_mode(False):
@@ -127,6 +127,12 @@ class SparseRows:
     def is_crowded(self) -> bool:
         """Whether so little is zero that products and sums of the dense matrix are faster."""
         return self.values.numel() >= _CROWDED * self.num_rows * self.width
+
+    @property
+    def _repeats_columns(self) -> bool:
+        """Whether a row has more entries than there are columns; kernels have room for these."""
+        lengths = self.crow[1:] - self.crow[:-1]
+        return lengths.numel() > 0 and int(lengths.max()) > self.width
 
     def _row(self) -> Tensor:
         """The row of each entry."""

@@ -22,14 +22,14 @@ def rows_of(inputs: MessageInputs) -> Rows:
     if inputs.crow is None or inputs.col is None:
         nothing, columns = np.zeros(1, np.int32), np.arange(width, dtype=np.int32)
         return Rows(nothing, columns, flat(inputs.values), width, True)
-    return Rows(inputs.crow.numpy(), inputs.col.numpy(), flat(inputs.values), width, False)
+    return Rows(flat(inputs.crow), flat(inputs.col), flat(inputs.values), width, False)
 
 
 def columns_of(inputs: MessageInputs) -> Columns:
     """The columns in use."""
     if inputs.seen_ptr is None or inputs.seen is None:
         return Columns(np.zeros(1, np.int32), np.arange(inputs.weight.size(2), dtype=np.int32))
-    return Columns(inputs.seen_ptr.numpy(), inputs.seen.numpy())
+    return Columns(flat(inputs.seen_ptr), flat(inputs.seen))
 
 
 def work_of(inputs: MessageInputs) -> int:

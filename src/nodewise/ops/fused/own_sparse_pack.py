@@ -45,8 +45,8 @@ def _layer(inputs: OwnInputs) -> OwnRows:
     if shape.size > shape.code:
         codes = [pad(code, (0, shape.size - shape.code)) for code in codes]
     return OwnRows(
-        inputs.crow.numpy(),
-        inputs.col.numpy(),
+        flat(inputs.crow)[: inputs.scale_code.size(0) + 1],  # there may be sources that hear nobody
+        flat(inputs.col),
         values,
         _table(inputs, shape),
         flat(codes[0]),
@@ -61,11 +61,12 @@ def _make_scratch(layer: OwnRows) -> OwnScratch:
     codes = 2 * shape.size
     rooms = (LANES, codes, codes, LANES, shape.out, shape.out)
     buffers = (aligned(room, layer.values.dtype) for room in rooms)
-    return OwnScratch(np.zeros(LANES, np.int32), *buffers)
+    return OwnScratch(np.zeros(LANES, layer.col.dtype), *buffers)
 
 
 def _own(layer: OwnRows, pieces: int, work: int) -> list[OwnScratch]:
-    kind = ("own rows", layer.values.dtype, layer.shape.size, layer.shape.out)
+    numbers = (layer.values.dtype, layer.col.dtype)
+    kind = ("own rows", *numbers, layer.shape.size, layer.shape.out)
     make = partial(_make_scratch, layer)
     buffers: list[OwnScratch] = scratch(kind, threads_for(pieces, work), make)
     return buffers

@@ -39,7 +39,7 @@ def squares(
         Two sums, the gradients by both codes (2, targets, H, bottleneck) and by both expands
         (2, H, in, bottleneck); these are empty unless asked for.
     """
-    if slope > 1:
+    if abs(slope) > 1:
         return _of_steep(scale, shift, slope, gradient=gradient)
     code, expand = scale
     sizes, dtype = _sizes(code, expand), code.dtype
@@ -71,7 +71,7 @@ def squares(
 def _of_steep(
     scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float, *, gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The same where the slope is above one: leaky_relu(t) is then -slope leaky_relu'(-t).
+    """The same where the slope is steeper than one: leaky_relu(t) is -slope leaky_relu'(-t) then.
 
     The slope of that one is the inverse.
     """
