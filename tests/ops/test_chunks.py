@@ -144,16 +144,15 @@ def test_rows_with_more_entries_than_columns_go_through_their_own_weights(out: i
 @pytest.mark.parametrize("col", [torch.int32, torch.int64])
 @pytest.mark.parametrize("rate", [0.0, 0.5])
 def test_rows_beyond_the_targets_are_left_alone(rate: float, col: torch.dtype) -> None:
-    """Rows of sources that are no targets, one of them longer than there are columns."""
+    """Rows of sources that are no targets; a target's row, far longer than there are columns."""
     torch.manual_seed(5)
-    width, targets = 30, 4
-    x = torch.randn(2000, width, dtype=torch.float64) * (torch.rand(2000, width) < 0.2)
-    rows = sparse(x)
-    last = torch.arange(50, dtype=col) % width
-    crow = torch.cat([rows.crow, rows.crow[-1:] + 50])
-    columns = torch.cat([rows.col, last]).to(col)
-    values = torch.cat([rows.values, torch.randn(50, dtype=torch.float64)])
+    width, targets, long = 30, 4, 5_000
+    others = sparse(torch.randn(2000, width).double() * (torch.rand(2000, width) < 0.05))
+    columns = torch.cat([torch.arange(long) % width, others.col]).to(col)
+    values = torch.cat([torch.randn(long, dtype=torch.float64) / 100, others.values])
+    crow = torch.cat([torch.zeros(1, dtype=torch.int32), others.crow + long])
     rows = SparseRows(crow, columns.repeat_interleave(2)[::2], values, width)
+    assert not rows.is_crowded
     hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), targets, 2001)
     shapes = [(8, 8, width), (targets, 8, 8), (8, width, 8), (targets, 8, 8), (8, width, 8)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]

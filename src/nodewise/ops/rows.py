@@ -191,7 +191,7 @@ def _united(rows: SparseRows, hood: Neighbourhood) -> Places:
     def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
         return csr_matrix((torch.ones(index.numel()).numpy(), index.numpy(), ptr.numpy()), shape)
 
-    graph = pattern(hood.ptr, hood.source, (hood.num_targets, hood.num_sources))
+    graph = pattern(hood.ptr, hood.source, (hood.num_targets, rows.num_rows))
     united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
     united.sort_indices()
     return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
