@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodewise.ops.compiled import inlined
-from nodewise.ops.fused.simd import fma, load, store
+from nodewise.ops.fused.simd import fma, full, get, load, store
 
 
 @inlined
@@ -24,6 +24,17 @@ def store_four(array, at, step, four):
     store(array, at + step, four[1])
     store(array, at + 2 * step, four[2])
     store(array, at + 3 * step, four[3])
+
+
+@inlined
+def spread(array, at):
+    """Four numbers of a flat array, each in all lanes of a vector."""
+    return (
+        full(get(array, at)),
+        full(get(array, at + 1)),
+        full(get(array, at + 2)),
+        full(get(array, at + 3)),
+    )
 
 
 @inlined

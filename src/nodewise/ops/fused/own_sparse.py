@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nodewise.ops.compiled import inlined, kernel
+from nodewise.ops.fused.fours import spread
 from nodewise.ops.fused.layer import Floats, Ints
 from nodewise.ops.fused.own import bent
 from nodewise.ops.fused.own_tables import Shape
@@ -104,6 +105,17 @@ def _columns(col, at, first, stride):
 
 
 @inlined
+def _eight(layer, at, left, first, stride, own):
+    """The columns of twice four entries, and the entries, so many of them being left."""
+    col, entries = layer.col, layer.values
+    if left < 8:
+        _take_last(layer, at, left, own)
+        col, entries, at = own.col, own.entries, 0
+    some, others = _columns(col, at, first, stride), _columns(col, at + 4, first, stride)
+    return some, others, load_twice(entries, at), load_twice(entries, at + 4)
+
+
+@inlined
 def _four(table, columns, k):
     """What four columns have in a table from k on."""
     a, b, c, d = columns
@@ -122,16 +134,16 @@ def _dots(table, columns, first, size, row):
 
 
 @inlined
-def _gather(table, columns, k, spread):
+def _gather(table, columns, k, each):
     """The sum of what four columns have from k on, each times a vector."""
-    (a, b, c, d), (p, q, r, s) = _four(table, columns, k), spread
+    (a, b, c, d), (p, q, r, s) = _four(table, columns, k), each
     return add(fma(q, b, mul(p, a)), fma(s, d, mul(r, c)))
 
 
 @inlined
-def _scatter(table, columns, k, spread, row):
+def _scatter(table, columns, k, each, row):
     """Add `row` to what four columns have from k on, each times a vector."""
-    (a, b, c, d), (p, q, r, s) = columns, spread
+    (a, b, c, d), (p, q, r, s) = columns, each
     store(table, a + k, fma(p, row, load(table, a + k)))
     store(table, b + k, fma(q, row, load(table, b + k)))
     store(table, c + k, fma(r, row, load(table, c + k)))
@@ -142,17 +154,6 @@ def _scatter(table, columns, k, spread, row):
 def _clear(array, size):
     for k in range(0, size, 8):
         store(array, k, full(array.dtype.type(0)))
-
-
-@inlined
-def _spread(lanes, i):
-    """Four numbers of an array from i on, each in all lanes of a vector."""
-    return (
-        full(get(lanes, i)),
-        full(get(lanes, i + 1)),
-        full(get(lanes, i + 2)),
-        full(get(lanes, i + 3)),
-    )
 
 
 @inlined
@@ -170,7 +171,7 @@ def _forward_eight(layer, sizes, some, others, x, y, own):
     bend, zero = full(layer.slope), full(own.lanes.dtype.type(0))
     a, b = _scaled(a, x, bend, zero), _scaled(b, y, bend, zero)
     store(own.lanes, 0, lower_halves(a, b))
-    these, those = _spread(own.lanes, 0), _spread(own.lanes, 4)
+    these, those = spread(own.lanes, 0), spread(own.lanes, 4)
     for o in range(sizes.codes, sizes.codes + sizes.out, 8):
         found = add(_gather(table, some, o, these), _gather(table, others, o, those))
         store(own.out, o - sizes.codes, add(load(own.out, o - sizes.codes), found))
@@ -186,12 +187,7 @@ def _forward_row(layer, sizes, v, head, own):
     _take_codes(layer, (v * shape.heads + head) * shape.size, sizes.codes, own.code)
     _clear(own.out, sizes.out)
     for c in range(0, count, 8):
-        col, entries, at = layer.col, layer.values, begin + c
-        if c + 8 > count:
-            _take_last(layer, at, count - c, own)
-            col, entries, at = own.col, own.entries, 0
-        some, others = _columns(col, at, first, stride), _columns(col, at + 4, first, stride)
-        x, y = load_twice(entries, at), load_twice(entries, at + 4)
+        some, others, x, y = _eight(layer, begin + c, count - c, first, stride, own)
         shifted = add(shifted, _forward_eight(layer, sizes, some, others, x, y, own))
     return total(upper_halves(shifted, zero))
 
@@ -257,7 +253,7 @@ def _backward_eight(layer, sizes, some, others, x, y, pull, own, grads):
         _scatter(grads, some, k, these, load(own.code, k))
         _scatter(grads, others, k, those, load(own.code, k))
     store(own.lanes, 0, lower_halves(fma(a[0], x, x), fma(b[0], y, y)))
-    these, those = _spread(own.lanes, 0), _spread(own.lanes, 4)
+    these, those = spread(own.lanes, 0), spread(own.lanes, 4)
     for o in range(0, sizes.out, 8):
         _scatter(grads, some, sizes.codes + o, these, load(own.pull, o))
         _scatter(grads, others, sizes.codes + o, those, load(own.pull, o))
@@ -273,12 +269,7 @@ def _backward_row(layer, sizes, v, head, pull, own, grads, values):
     _take_codes(layer, (v * shape.heads + head) * shape.size, sizes.codes, own.code)
     _clear(own.of_code, sizes.codes)
     for c in range(0, count, 8):
-        col, entries, at = layer.col, layer.values, begin + c
-        if c + 8 > count:
-            _take_last(layer, at, count - c, own)
-            col, entries, at = own.col, own.entries, 0
-        some, others = _columns(col, at, first, stride), _columns(col, at + 4, first, stride)
-        x, y = load_twice(entries, at), load_twice(entries, at + 4)
+        some, others, x, y = _eight(layer, begin + c, count - c, first, stride, own)
         a, b = _backward_eight(layer, sizes, some, others, x, y, pull, own, grads)
         if values.size > 0:
             store(own.lanes, 0, lower_halves(_pull_at_entries(*a), _pull_at_entries(*b)))

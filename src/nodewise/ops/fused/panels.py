@@ -11,7 +11,7 @@ column are slices that begin there.
 from __future__ import annotations
 
 from nodewise.ops.compiled import inlined, part
-from nodewise.ops.fused.fours import fma_four, load_four, store_four
+from nodewise.ops.fused.fours import fma_four, load_four, spread, store_four
 from nodewise.ops.fused.simd import add, full, get, load, store, totals, turn
 
 GROUP = 4
@@ -96,23 +96,12 @@ def untangle(fours, begin, end, padded, out, nodes, heads, head, size):
             out[to + k] = fours[at + k // 4 * 4 * GROUP + k % 4]
 
 
-@inlined
-def _spread(code, at):
-    """Four numbers, each in all lanes of a vector."""
-    return (
-        full(get(code, at)),
-        full(get(code, at + 1)),
-        full(get(code, at + 2)),
-        full(get(code, at + 3)),
-    )
-
-
 @part
 def to_expand(code, rows, size, width, panel, out):
     """out[k, f] += sum over four rows j of code[j, k] rows[j, f], in a panel."""
     for k in range(0, size, 4):
-        a, b = _spread(code, k), _spread(code, size + k)
-        c, d = _spread(code, 2 * size + k), _spread(code, 3 * size + k)
+        a, b = spread(code, k), spread(code, size + k)
+        c, d = spread(code, 2 * size + k), spread(code, 3 * size + k)
         for f in range(0, panel, 8):
             sums = load_four(out, k * width + f, width)
             sums = fma_four(load(rows, f), a, sums)
