@@ -11,10 +11,13 @@ from typing import Any
 
 from numba import njit
 
+from nodewise.ops.parts import PartCompiler
+
 # No counting of references to arrays: it is atomic, takes longer than most of what is done between
 # two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.
-_COMPILE: dict[str, Any] = {"_nrt": False}
-_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMPILE}
+# Nobody calls from C either.
+_COMPILE: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler, **_COMPILE}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -44,7 +47,7 @@ def forget_outdated(kept: Path) -> None:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Compile what only kernels call: not what Python would need to call it, which takes long."""
+    """Compile what only kernels call: neither machine code, nor what Python needs to call it."""
     return njit(**_PART)(function)
 
 

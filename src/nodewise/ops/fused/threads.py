@@ -11,6 +11,7 @@ thread would have to fight them for the cores. Elsewhere a pool of Python thread
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 # A forked child inherits the pools but not their threads.
 os.register_at_fork(after_in_child=_pools.clear)
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_NOTICE = "nodewise: compiling CPU kernels for this machine, once; takes about 20 seconds"
+_NOTICE = "nodewise: compiling CPU kernels for this machine, once; takes about 15 seconds"
 _compiled: set[Callable[..., None]] = set()
 
 
@@ -54,13 +55,20 @@ def _say_once() -> None:
 
 
 def _compile(kernel: Callable[..., None], *args: object) -> None:
-    """Have Numba load or compile a kernel by asking for nothing; say so if it takes long."""
-    notice = Timer(2.0, _say_once)
+    """Have Numba load or compile a kernel by asking for nothing; say so if it takes long.
+
+    The collector of garbage rests meanwhile: a compiler makes objects by the million, nearly all of
+    which stay until it is done.
+    """
+    notice, collecting = Timer(2.0, _say_once), gc.isenabled()
     notice.start()
+    gc.disable()
     try:
         kernel(0, 0, *args)
     finally:
         notice.cancel()
+        if collecting:
+            gc.enable()
     _compiled.add(kernel)
 
 
