@@ -54,6 +54,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
@@ -61,16 +62,26 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    pass
+    # A benchmark has the machine to itself, and measures as in anybody's process.
+    if context.invoked_subcommand != "bench":
+        _share_the_machine()
+
+
+def _share_the_machine() -> None:
+    """Have torch's threads spin for a moment while they wait, and then sleep.
+
+    To be asked for before torch is loaded. As they come, they spin for several milliseconds: on a
+    machine that others use, too, that made training ten times slower than on one thread. Threads
+    that sleep at once are woken late, and at times on the core of the one that waits for them.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def main() -> None:
     """Run the command line; an error of ours becomes one line and exit code 2."""
-    # Before torch is loaded: its threads would spin while they wait. On a machine that others use,
-    # too, that made training ten times slower than on one thread.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # Likewise: large tensors in large pages, where the system has them. Rows of a graph beyond the
-    # caches are far apart, and finding out where each page lies takes its time.
+    # Before torch is loaded: large tensors in large pages, where the system has them. Rows of a
+    # graph beyond the caches are far apart, and finding out where each page lies takes its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         with telling_interrupts():
