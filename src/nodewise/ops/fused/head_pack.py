@@ -21,8 +21,9 @@ from nodewise.ops.fused.simd import LANES
 from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
-# Columns in use, of all targets of a block together: often enough each column comes again.
-_BLOCK = 32768
+# Columns in use, of all targets of a block together: often enough each column comes again, and the
+# rows that steps hand on leave room for a table in a core's own cache.
+_BLOCK = 8192
 
 
 def serves(inputs: MessageInputs) -> bool:
