@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,23 @@ def test_a_step_compiles_within_twenty_seconds_once_and_for_all_widths(
         said.append("compiling CPU kernels" in ended.stderr)
     assert taken[0] < 20 and max(taken[1:]) < 3, taken
     assert said == [True, False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["LGCN", "LGAT", "LGIN"])
+def test_what_a_training_run_needs_compiles_within_twenty_seconds(
+    model: str, tmp_path: Path
+) -> None:
+    """The first of two runs compiles, with all that training, validating and recording takes."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    taken = []
+    for run in ("first", "second"):
+        short = ["--set", "epochs=2", "--set", "start_record_epoch=0", "--out", str(tmp_path / run)]
+        options = ["--model", model, "--recipe", "official", "--quiet", *short]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "nodewise", "train", "toy", *options]
+        subprocess.run(command, capture_output=True, check=True, env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    compiling = taken[0] - taken[1]
+    assert 3 < compiling < 20, taken
