@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from nodewise._version import __version__
 from nodewise.cli.app import app
 from nodewise.errors import NodewiseError, RunError
 from nodewise.experiments import runner
@@ -60,6 +61,21 @@ def test_a_plan_tells_row_by_row_what_is_left_and_trains_nothing(
     assert headline.endswith("2 runs done, 6 left, about 30 min to go")
     plan = {"suite": "main", "runs": 8, "left": 6, "seconds": 3600.0, "out": str(tmp_path)}
     assert json.loads(told) == plan
+
+
+@pytest.mark.parametrize("plan", [True, False])
+def test_what_other_versions_made_is_told_before_a_suite_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: bool
+) -> None:
+    record(tmp_path, 0)
+    config = tmp_path / "runs" / "cora" / "GCN" / "official" / "seed-0" / "config.toml"
+    monkeypatch.setattr(Job, "is_done", lambda one: one.seed == 0)
+    monkeypatch.setattr(runner, "run_all", lambda left, workers: iter(()))
+    for version, told in ((__version__, False), ("0.0.1", True)):
+        config.write_text(f'nodewise = "{version}"')
+        result = reproduce(tmp_path, 2, *(["--plan"] if plan else []))
+        assert result.exit_code == 0, result.output
+        assert ("made with nodewise 0.0.1; this is" in result.output) == told
 
 
 def test_a_plan_of_what_has_never_run_knows_no_time(

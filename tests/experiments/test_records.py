@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from nodewise.experiments.records import cell_runs, suite_runs
+from nodewise._version import __version__
+from nodewise.experiments.records import cell_runs, other_versions, suite_runs
 from nodewise.experiments.suite import Suite, Variant, job_of
 from nodewise.training.recipe import load_recipe
 from tests.report.made_up import OFFICIAL, put_run, put_runs
@@ -145,6 +146,30 @@ def test_records_of_several_versions_are_told(tmp_path: Path) -> None:
         ["records made with torch 1.0 and 2.0"],
         ["records made with torch 1.0, 2.0 and 3.0"],
     ]
+
+
+def test_runs_that_another_version_has_begun_are_told(tmp_path: Path) -> None:
+    folders = [put_run(tmp_path, "LGCN", seed, 0.8, config={"nodewise": "2.0"}) for seed in (0, 1)]
+    told = []
+    for ended in ("2.0", "2.1"):
+        change(folders[0] / "result.json", versions={"nodewise": "2.0"})
+        change(folders[1] / "result.json", versions={"nodewise": ended})
+        told.append(suite_runs(tmp_path, Suite.load("main")).notes)
+    assert told == [
+        [],
+        [
+            "records made with nodewise 2.0 and 2.1",
+            "1 run was begun with one version of nodewise and ended with another",
+        ],
+    ]
+
+
+def test_versions_are_found_in_runs_that_ended_and_in_those_that_did_not(tmp_path: Path) -> None:
+    ended = put_run(tmp_path, "LGCN", 0, 0.8, config={"nodewise": __version__})
+    change(ended / "result.json", versions={"nodewise": "2.1"})
+    begun = put_run(tmp_path, "LGCN", 1, 0.8, config={"nodewise": "2.0"})
+    (begun / "result.json").unlink()
+    assert other_versions([ended, begun, tmp_path / "nothing"]) == ["2.0", "2.1"]
 
 
 @pytest.mark.parametrize("per_seed", [False, True])

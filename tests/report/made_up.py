@@ -73,7 +73,7 @@ def put_runs(
         put_run(results, model, seed, accuracy, dataset, variant)
 
 
-def put_cost(results: Path, dataset: str, model: str, **figures: float | None) -> Path:
+def put_cost(results: Path, dataset: str, model: str, **figures: Any) -> Path:
     """A record of costs, all of them 10 unless said otherwise."""
     names = ["mflops", "mflops_sparse", "train_ms", "test_ms", "train_extra_mb", "test_extra_mb"]
     record = {

@@ -13,7 +13,7 @@ from nodewise.cli.app import app
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.experiments.suite import NAMES, Suite
-from nodewise.report.results_page import write_results
+from nodewise.report.results_page import markdown_section, write_results
 from nodewise.report.sections import SECTIONS, read_section
 from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
 
@@ -131,6 +131,23 @@ def test_pictures_without_records_do_not_stay(tmp_path: Path) -> None:
     path.unlink()
     write_results(out, [read_section(tmp_path, "tsne")])
     assert not (out / "tsne.png").exists()
+
+
+def test_a_picture_of_somebody_else_stays_where_a_suite_has_none(tmp_path: Path) -> None:
+    put_runs(tmp_path, "LGCN", [0.83])
+    (tmp_path / "main.png").write_text("not ours")
+    write_results(tmp_path, [read_section(tmp_path, "main")])
+    assert (tmp_path / "main.png").read_text() == "not ours"
+
+
+def test_a_text_tells_what_else_is_to_be_known_of_records(tmp_path: Path) -> None:
+    for model, torch in (("LGCN", "1.0"), ("GCN", "2.0")):
+        put_cost(tmp_path, "cora", model, versions={"torch": torch})
+        path = put_run(tmp_path, model, 0, 0.8) / "result.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"versions": {"torch": torch}}))
+    for suite in ("main", "cost"):
+        text = markdown_section(read_section(tmp_path, suite))
+        assert text.endswith("\n\nNote: records made with torch 1.0 and 2.0.")
 
 
 def test_records_that_are_left_out_are_told_on_the_page(tmp_path: Path) -> None:

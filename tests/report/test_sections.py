@@ -70,10 +70,14 @@ def test_an_interval_of_few_pairs_does_not_decide_the_scale(tmp_path: Path) -> N
 def test_the_ablation_has_every_form_and_the_papers_whole_model(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN:node", [0.7, 0.7, 0.73])
     put_runs(tmp_path, "LGCN", [0.81])
+    put_runs(tmp_path, "LGCN:global", [0.8] * 4)
     section = ablation_section(tmp_path, Suite.load("ablation"))
     assert cell(section, 0, "LGCN, node level", "cora") == "71.0 ± 1.7"
     assert cell(section, 0, "LGCN, both levels", "cora") == "81.0"
     assert cell(section, 0, "LGIN, edge level", "cora") == "missing"
+    plain = {name: cells[0].plain for name, cells in section.tables[0].rows}
+    assert plain["LGCN, global only"] == "80.0 ± 0.0 n=4"  # of the three that are asked for
+    assert plain["LGCN, node level"] == "71.0 ± 1.7" and plain["LGCN, both levels"] == "81.0 n=1"
     assert section.figure is not None
     cora, citeseer, *_ = section.figure.axes
     hollow = [line for line in cora.lines if line.get_markerfacecolor() == "none"]

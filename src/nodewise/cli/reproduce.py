@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise._version import __version__
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import duration, make_progress
 from nodewise.cli.tables import print_table
@@ -126,7 +127,20 @@ def _plan(suite: Suite, options: Options) -> dict[str, Any]:
     if not options.quiet:
         print_table(columns, _rows(jobs, left, pace, options.cores))
     options.tell(_headline(suite.title, jobs, left, _time_left(pace, left, options.cores)))
+    _tell_versions(jobs, options)
     return {"runs": len(jobs), "left": len(left), "seconds": seconds}
+
+
+def _tell_versions(jobs: Sequence[Job], options: Options) -> None:
+    """What is there may come from other versions: never mixed without a word."""
+    from nodewise.experiments.records import other_versions
+
+    others = other_versions(job.folder for job in jobs)
+    if others:
+        options.tell(
+            f"runs that are there were begun or made with nodewise {', '.join(others)}; "
+            f"this is {__version__}, and the report tells"
+        )
 
 
 def _rows(
@@ -189,6 +203,8 @@ def _run(jobs: Sequence[Job], title: str, options: Options) -> int:
     workers = options.cores
     soon = _time_left(pace, left, workers)
     options.tell(_headline(title, jobs, left, soon))
+    if left:
+        _tell_versions(jobs, options)
     done, failed, waiting = 0, 0, left
     with make_progress(options.quiet, "time", "last", timed=False) as progress:
         bar = progress.add_task(

@@ -9,12 +9,13 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from nodewise._version import __version__
 from nodewise.errors import RunError
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
 from nodewise.training.recipe import Recipe, load_recipe
 from nodewise.training.run import RESULTS_VERSION
-from nodewise.training.run_folder import RESULT, RunFolder, first_difference
+from nodewise.training.run_folder import CONFIG, RESULT, RunFolder, first_difference
 
 Record = dict[str, Any]
 
@@ -108,16 +109,44 @@ class SuiteRuns:
     @property
     def notes(self) -> list[str]:
         """Whether the records were made with several versions of something."""
-        found: dict[str, set[str]] = {}
-        for cell in self.cells.values():
-            for record in cell.records:
-                for name, version in record.get("versions", {}).items():
-                    found.setdefault(name, set()).add(str(version))
-        mixed = {name: sorted(versions) for name, versions in found.items() if len(versions) > 1}
-        return [
-            f"records made with {name} {', '.join(others)} and {last}"
-            for name, (*others, last) in mixed.items()
-        ]
+        records = [record for cell in self.cells.values() for record in cell.records]
+        return [*mixed_versions(records), *_continued(records)]
+
+
+def mixed_versions(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each package of which several versions have made these records."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for name, version in record.get("versions", {}).items():
+            found.setdefault(name, set()).add(str(version))
+    mixed = {name: sorted(versions) for name, versions in found.items() if len(versions) > 1}
+    return [
+        f"records made with {name} {', '.join(others)} and {last}"
+        for name, (*others, last) in mixed.items()
+    ]
+
+
+def _continued(records: Iterable[Record]) -> list[str]:
+    """A line for runs that one version has begun and another one ended."""
+    ends = [(record["begun_with"], _made_with(record)) for record in records]
+    count = sum(None not in (begun, ended) and begun != ended for begun, ended in ends)
+    runs = "1 run was" if count == 1 else f"{count} runs were"
+    return [f"{runs} begun with one version of nodewise and ended with another"] if count else []
+
+
+def _made_with(record: Mapping[str, Any]) -> str | None:
+    version: str | None = record.get("versions", {}).get("nodewise")
+    return version
+
+
+def other_versions(folders: Iterable[Path]) -> list[str]:
+    """With which versions of nodewise, other than this one, runs were begun or ended."""
+    found: set[Any] = set()
+    for folder in folders:
+        if (folder / CONFIG).exists():
+            run = RunFolder(folder)
+            found |= {run.config.get("nodewise"), _made_with(run.result or {})}
+    return sorted(version for version in found if version not in (None, __version__))
 
 
 def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
@@ -152,7 +181,7 @@ def _seed(path: Path) -> int:
 
 
 def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
-    """The record of a run, if its configuration is that of the job.
+    """The record of a run, if its configuration is that of the job, and what version began it.
 
     The graph itself is not loaded: what would be known of it only then is taken as it is written.
     """
@@ -187,7 +216,7 @@ def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
         )
     check_numbers(path, record, ("seconds",))
     check_numbers(path, record, _SCORES, highest=1.0)
-    return record
+    return {**record, "begun_with": config.get("nodewise")}
 
 
 _SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")

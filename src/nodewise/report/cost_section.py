@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from nodewise.experiments.cost import cost_path, read_cost
 from nodewise.experiments.published import published
+from nodewise.experiments.records import mixed_versions
 from nodewise.experiments.suite import Pair, Suite
 from nodewise.report.cost_plot import Ratios, cost_ratios
 from nodewise.report.section import MISSING, Section, Shown, Table, readable
@@ -53,6 +54,7 @@ def cost_section(results: Path, suite: Suite) -> Section:
         "hollow: the paper's, which has no memory. Operations are those of full rows.",
         {f"{dataset}/{model}": dict(record) for (dataset, model), record in records.items()},
         refused,
+        mixed_versions(records.values()),
     )
 
 

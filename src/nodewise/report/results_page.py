@@ -89,7 +89,8 @@ def _label(path: Path) -> str:
 def _draw(path: Path, section: Section) -> None:
     with writing(path):
         if section.figure is None:
-            path.unlink(missing_ok=True)
+            if section.there == 0:
+                path.unlink(missing_ok=True)
             return
         with replacing(path) as stream:
             stream.write(to_png(section.figure))
@@ -109,9 +110,10 @@ def markdown(table: Table) -> str:
 
 
 def markdown_section(section: Section) -> str:
-    """A suite for a text: how much there is of it, its tables, and how to read them."""
+    """A suite for a text: how much there is of it, its tables, how to read them, and notes."""
     tables = [markdown(table) for table in section.tables if _has_records(table)]
-    return "\n\n".join([_state(section), *tables, section.plain_legend])
+    notes = [f"Note: {note}." for note in section.notes]
+    return "\n\n".join([_state(section), *tables, section.plain_legend, *notes])
 
 
 def _has_records(table: Table) -> bool:

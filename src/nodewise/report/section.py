@@ -47,8 +47,8 @@ class Shown:
 
     @property
     def plain(self) -> str:
-        """The text for a terminal; a cell that is not complete says how many runs it has."""
-        return f"{self.text} n={self.count}" if self.count and self.is_partial else self.text
+        """The text for a terminal; a cell of more or fewer runs than asked for says how many."""
+        return self.text if self.count in (0, self.wanted) else f"{self.text} n={self.count}"
 
 
 MISSING = Shown("missing")
@@ -120,7 +120,7 @@ class Section:
     @property
     def plain_legend(self) -> str:
         """How to read its tables where cells say `n`: on a terminal, or in a text."""
-        return f"{self.legend} n is a number of runs, or of pairs, that is not complete."
+        return f"{self.legend} n is a number of runs, or of pairs, that is not the one asked for."
 
     @property
     def state(self) -> str:
