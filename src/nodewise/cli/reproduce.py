@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbours, loose, splits, lambda, cost or tsne."
+        help="main, val100, ablation, matched, neighbours, loose, splits, lambda, decay, cost or "
+        "tsne."
     ),
 ]
 Models = Annotated[

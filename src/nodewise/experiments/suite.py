@@ -26,6 +26,7 @@ NAMES = (
     "loose",
     "splits",
     "lambda",
+    "decay",
     "cost",
     "tsne",
 )
@@ -87,6 +88,7 @@ class Suite:
         runs: Seeds; where something is measured instead of trained, timed calls.
         variants: Ways of running.
         pairs: What is compared.
+        papers_weight: Of a penalty whose weights are compared, the one that the paper names.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Suite:
     runs: int
     variants: Sequence[Variant] = (Variant("official"),)
     pairs: Sequence[Pair] = ()
+    papers_weight: float = 1.0
 
     @classmethod
     def load(cls, name: str) -> Self:

@@ -1,4 +1,4 @@
-"""Figure I: accuracy over the weight of each penalty."""
+"""Accuracy over the weight of each penalty: Figure I, and the decay of a base model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ def penalty_section(results: Path, suite: Suite) -> Section:
             mean_table(runs, plain, models=suite.models[1:]),
         ],
         "Ours ± deviation over runs, every other weight as in the official recipe.",
-        penalty_curves(curves, levels, _printed(suite)) if runs.there else None,
-        "Filled marks: our means with deviations. Lines without marks: models without "
-        "localization. The hollow diamond is what the paper's Table 2 prints, at the weight it was "
-        "made with.",
+        penalty_curves(curves, levels, _printed(suite), suite.papers_weight)
+        if runs.there
+        else None,
+        "Filled marks: our means with deviations. Lines without marks: other models, for "
+        "comparison. The hollow diamond is what the paper's Table 2 prints, at the weight that the "
+        "paper names.",
         {
             dataset: {
                 key: {str(w): [r["test_accuracy"] for r in cell] for w, cell in line.items()}

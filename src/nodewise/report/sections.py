@@ -25,6 +25,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "loose": pair_section,
     "splits": pair_section,
     "lambda": penalty_section,
+    "decay": penalty_section,
     "cost": cost_section,
     "tsne": tsne_section,
 }

@@ -52,13 +52,15 @@ def penalty_curves(
     of_datasets: Mapping[str, Curves],
     levels: Mapping[str, Mapping[str, CellRuns]],
     printed: Mapping[str, float],
+    papers_weight: float,
 ) -> Figure:
     """Accuracy over the weight of a penalty: a panel a data set, a line a penalty.
 
     Args:
         of_datasets: Records by data set, penalty and its weight.
         levels: Runs of models without localization, by data set and model, all models in each.
-        printed: The paper's accuracies by data set, in percent, at a weight of one.
+        printed: The paper's accuracies by data set, in percent.
+        papers_weight: The weight they were made with.
     """
     figure, panels = new_figure(3.8 * len(of_datasets), 3.6, len(of_datasets))
     all_weights = [w for curves in of_datasets.values() for curve in curves.values() for w in curve]
@@ -73,7 +75,7 @@ def penalty_curves(
             axes.axhline(mean, color="#444444", linestyle=_DASHES[k], linewidth=1.3)
         _frame(axes, dataset, any(any(weights.values()) for weights in penalties.values()))
         if dataset in printed:
-            hollow(axes, 1, printed[dataset], 3)
+            hollow(axes, papers_weight, printed[dataset], 3)
         axes.set_xscale("log")
         axes.set_xlim(min(all_weights) / 2, 2 * max(all_weights))
         axes.set_xlabel("weight of the penalty")
