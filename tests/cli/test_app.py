@@ -26,7 +26,17 @@ def test_commands_share_the_machine_and_a_benchmark_has_it_to_itself(
     assert _environment_after(["bench", "messages", "--help"], monkeypatch) == set()
 
 
-def test_whoever_said_how_threads_wait_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+@pytest.mark.parametrize(
+    ("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")]
+)
+def test_whoever_said_how_threads_wait_is_heard(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for other in WAITING:
+        monkeypatch.setenv(other, "")
+        monkeypatch.delenv(other)
+    monkeypatch.setenv(name, value)
     assert CliRunner().invoke(app, ["train", "--help"]).exit_code == 0
-    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    assert {other: os.environ.get(other) for other in WAITING if other in os.environ} == {
+        name: value
+    }

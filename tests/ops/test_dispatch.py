@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -411,7 +412,7 @@ def test_unknown_kernel_is_refused_with_the_nearest_name() -> None:
 def test_without_numba_factored_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(3, 2)
     assert dispatch.kernel_for(x) == "fused"
-    assert dispatch.kernel_for(x.half()) == "factored"
+    assert dispatch.kernel_for(x.half()) == dispatch.kernel_for(x.to("meta")) == "factored"
     monkeypatch.setattr(dispatch, "_numba_is_here", False)
     assert dispatch.kernel_for(x) == "factored"
     with dispatch.use_kernel("reference"):
@@ -419,8 +420,9 @@ def test_without_numba_factored_serves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 WITHOUT_NUMBA = """
-import sys
-sys.modules["numba"] = None  # an import of it fails
+import os, sys
+if "NUMBA_DISABLE_JIT" not in os.environ:
+    sys.modules["numba"] = None  # an import of it fails
 import nodewise as nw
 data = nw.load_dataset("toy")
 clf = nw.NodeClassifier("LGCN", recipe="nodewise", settings={"epochs": 3}).fit(data)
@@ -428,10 +430,10 @@ print(len(clf.predict(data)) == data.num_nodes, nw.build_model("LGAT", data.num_
 """
 
 
-def test_a_process_without_numba_trains_and_predicts() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NUMBA], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("more", [{}, {"NUMBA_DISABLE_JIT": "1"}])
+def test_a_process_without_numba_or_its_compiler_trains_and_predicts(more: dict[str, str]) -> None:
+    command, environment = [sys.executable, "-c", WITHOUT_NUMBA], {**os.environ, **more}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("True ")
 

@@ -30,6 +30,12 @@ def test_no_machine_code_is_made_of_a_part_by_itself(decorate: Any) -> None:
     assert not _has_machine_code(decorate(_three_times))
 
 
+def test_a_part_says_that_it_cannot_be_called_from_python() -> None:
+    alone = part(_three_times)
+    with pytest.raises((KeyError, TypeError)):
+        alone(2.0)
+
+
 PROGRAM = """
 import numpy as np
 from nodewise.ops.compiled import inlined, kernel, part

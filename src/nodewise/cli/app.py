@@ -74,8 +74,8 @@ def _share_the_machine() -> None:
     machine that others use, too, that made training ten times slower than on one thread. Threads
     that sleep at once are woken late, and at times on the core of the one that waits for them.
     """
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
+        os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="10000")
 
 
 def main() -> None:

@@ -11,7 +11,10 @@ from typing import Any
 
 from numba import njit
 
+from nodewise.ops.compiling import watch
 from nodewise.ops.parts import PartCompiler
+
+watch()
 
 # No counting of references to arrays: it is atomic, takes longer than most of what is done between
 # two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.

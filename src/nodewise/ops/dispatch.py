@@ -5,6 +5,7 @@ Left alone, `fused` serves on the CPU where Numba is installed and `factored` ev
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,7 +28,9 @@ AnyFeatures = TypeVar("AnyFeatures", Tensor, SparseRows, Features)
 
 # A plain global and not a ContextVar, which torch.compile cannot trace.
 _wanted: str = "fused"
-_numba_is_here = find_spec("numba") is not None
+# Numba told not to compile would interpret kernels, which have no meaning in Python.
+_numba_compiles = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+_numba_is_here = find_spec("numba") is not None and _numba_compiles
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class _MakeKnown(AnalysisPass):
     """Tell Numba where the code of a part is, for those that call it.
 
     Numba does so itself with what it has made executable, and knows functions by what Python would
-    call. Here that is a builtin of its own, as Numba wants it, which nobody calls.
+    call. Here that is a builtin of its own, as Numba wants it, which raises if it is called.
     """
 
     _name = "nodewise_make_known"
@@ -43,7 +43,8 @@ class _MakeKnown(AnalysisPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        entry = [state.func_id.func_qualname].count
+        nothing: dict[object, object] = {}
+        entry = nothing.__getitem__
         state.targetctx.insert_user_function(entry, state.cr.fndesc, [state.library])
         state["cr"] = state.cr._replace(cfunc=entry)
         return False

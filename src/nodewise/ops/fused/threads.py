@@ -11,15 +11,12 @@ thread would have to fight them for the cores. Elsewhere a pool of Python thread
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import pairwise
 from math import prod
-from threading import Timer, local
+from threading import local
 from typing import Any
 
 import torch
@@ -31,7 +28,6 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 # A forked child inherits the pools but not their threads.
 os.register_at_fork(after_in_child=_pools.clear)
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_NOTICE = "nodewise: compiling CPU kernels for this machine, once; takes about 15 seconds"
 _compiled: set[Callable[..., None]] = set()
 
 
@@ -49,29 +45,6 @@ def _gnu_openmp() -> ctypes.CDLL | None:
 _openmp = _gnu_openmp()
 
 
-@cache
-def _say_once() -> None:
-    print(_NOTICE, file=sys.stderr)
-
-
-def _compile(kernel: Callable[..., None], *args: object) -> None:
-    """Have Numba load or compile a kernel by asking for nothing; say so if it takes long.
-
-    The collector of garbage rests meanwhile: a compiler makes objects by the million, nearly all of
-    which stay until it is done.
-    """
-    notice, collecting = Timer(2.0, _say_once), gc.isenabled()
-    notice.start()
-    gc.disable()
-    try:
-        kernel(0, 0, *args)
-    finally:
-        notice.cancel()
-        if collecting:
-            gc.enable()
-    _compiled.add(kernel)
-
-
 def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
     """Call job(0) to job(parts - 1), each on a thread of its own."""
     if _openmp is None:
@@ -83,13 +56,19 @@ def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
             other.result()
         return
     openmp = _openmp
+    errors: list[BaseException] = []
 
     def body(_: object) -> None:
-        # OpenMP may give fewer threads than asked for.
-        for part in range(openmp.omp_get_thread_num(), parts, openmp.omp_get_num_threads()):
-            job(part)
+        try:
+            # OpenMP may give fewer threads than asked for.
+            for part in range(openmp.omp_get_thread_num(), parts, openmp.omp_get_num_threads()):
+                job(part)
+        except BaseException as error:  # Ctrl-C, too: C code, which has called us, would lose it
+            errors.append(error)
 
     openmp.GOMP_parallel(_BODY(body), None, parts, 0)
+    if errors:
+        raise errors[0]
 
 
 def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
@@ -129,7 +108,8 @@ def run(
     threads = threads_for(chunks, work)
     parts = range(threads) if own is None else own
     if kernel not in _compiled:
-        _compile(kernel, parts[0], *args)
+        kernel(0, 0, parts[0], *args)  # loaded or compiled on this thread, by asking for nothing
+        _compiled.add(kernel)
     bounds = [part * chunks // threads for part in range(threads + 1)]
     ranges = list(pairwise(bounds))
     if threads == 1:
