@@ -83,7 +83,7 @@ def test_a_lambda_that_does_nothing_is_caught() -> None:
         testing.assert_lambda_leads_to_base(seeded(LGCN), X, EDGES, Y, (0.0, 0.0), steps=5)
 
 
-@pytest.mark.parametrize("normalization", ["none", "mean"])
+@pytest.mark.parametrize("normalization", ["none", "mean", "count"])
 def test_law_7_pulled_to_attention_it_becomes_gat(normalization: str) -> None:
     """On a graph whose edges a linear generator can tell apart, the limit is one-head GAT."""
     torch.manual_seed(0)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch_geometric.nn import aggr
 
+from nodewise.errors import InputError
 from nodewise.nn.block import BlockRule, build_block
 from nodewise.nn.context import make_context
 
@@ -19,6 +21,17 @@ def test_pools_the_members_of_c_v(name: str, first_row: list[float]) -> None:
     pooled = make_context(name)(X, BLOCK)
     torch.testing.assert_close(pooled[0], torch.tensor(first_row))
     torch.testing.assert_close(pooled[1:], X[1:])
+
+
+@pytest.mark.parametrize("many", [aggr.MultiAggregation(["mean", "max"]), aggr.Set2Set(2, 1)])
+def test_a_context_that_changes_the_size_of_rows_is_refused(many: aggr.Aggregation) -> None:
+    with pytest.raises(InputError, match="one row of the same size, 2, for each node"):
+        make_context(many)(X, BLOCK)
+
+
+def test_several_aggregations_make_one_context() -> None:
+    both = make_context(aggr.MultiAggregation(["mean", "max"], mode="mean"))(X, BLOCK)
+    torch.testing.assert_close(both[0], torch.tensor([3.0, 5.0]))
 
 
 def test_an_empty_context_is_zero_not_nan() -> None:

@@ -12,9 +12,10 @@ from torch.nn import Linear, ReLU, Sequential
 from torch_geometric import nn as pyg
 
 from nodewise.errors import InputError
-from nodewise.nn.aggregators import GinSum, Then
+from nodewise.nn.aggregators import Gat, GinSum, Then
 from nodewise.nn.localize import localize
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.ops.dispatch import use_kernel
 from nodewise.testing import assert_reduces_to_base
 from tests.graphs import edge_lists
 
@@ -101,6 +102,78 @@ def test_what_a_pair_cannot_be_for_is_told() -> None:
     gin = LocalizedConv((5, 3), 4, "gin")
     with pytest.raises(InputError, match="as wide as the sources"):
         gin((torch.randn(4, 5), torch.randn(6, 3)), edge_index)
+
+    with pytest.raises(InputError, match="a pair without rows for its targets"):
+        localize(pyg.SAGEConv(5, 4))((torch.randn(4, 5), None), edge_index)
+    attends = LocalizedConv((5, 5), 4, Gat(4, scores="messages"))
+    with pytest.raises(InputError, match="a message of every target to itself"):
+        attends((torch.randn(4, 5), torch.randn(6, 5)), edge_index)
+
+
+@pytest.mark.parametrize("name", BIPARTITE)
+def test_both_ends_of_a_pair_localize_a_twin(name: str) -> None:
+    """Rows of targets make scales and shifts of edges, rows of sources those of nodes, too."""
+    torch.manual_seed(0)
+    x, x_target = torch.randn(6, 5), torch.randn(4, 5 if "GIN" in name else 3)
+    edge_index = torch.stack([torch.randint(0, 6, (12,)), torch.arange(12) % 4])
+    twin = localize(BIPARTITE[name]()).double()
+    for weight in twin.local_parameters():
+        torch.nn.init.normal_(weight)
+    pair = x.double().requires_grad_(), x_target.double().requires_grad_()
+
+    def modulations(x: Tensor, x_target: Tensor) -> tuple[Tensor, ...]:
+        out, made = twin((x, x_target), edge_index, return_modulations=True)
+        return out, *(part for one in made for part in (one.scale, one.shift))
+
+    found = modulations(*pair)
+    with use_kernel("reference"):
+        for ours, truth in zip(found, modulations(*pair), strict=True):
+            torch.testing.assert_close(ours, truth, rtol=1e-10, atol=1e-10)
+    *_, edge_scale, edge_shift = found
+    for part in (edge_scale, edge_shift):
+        of_source, of_target = torch.autograd.grad(part.sum(), pair, retain_graph=True)
+        assert of_source.any(1).sum() > 3 and of_target.any(1).all()
+
+
+def test_rows_of_targets_may_be_sparse_where_they_hear_themselves() -> None:
+    torch.manual_seed(0)
+    gin, edge_index = LocalizedConv(5, 4, "gin"), torch.tensor([[0, 1, 3], [1, 0, 2]])
+    x, x_target = torch.rand(4, 5).round(), torch.rand(6, 5).round()
+    sparse = gin((x.to_sparse_csr(), x_target.to_sparse_csr()), edge_index)
+    torch.testing.assert_close(sparse, gin((x, x_target), edge_index))
+
+
+def test_attention_by_name_serves_pairs() -> None:
+    torch.manual_seed(0)
+    base = pyg.GATConv((5, 3), 4, heads=2, bias=False)
+    ours = LocalizedConv((5, 3), 4, "gat", heads=2, modulator_init="zeros")
+    assert isinstance(ours.aggregator, Gat) and ours.aggregator.target_weight is not None
+    attention = ours.aggregator.attention
+    for to, value in (
+        (ours.weight, base.lin_src.weight),
+        (ours.aggregator.target_weight, base.lin_dst.weight),
+        (attention.source, base.att_src),
+        (attention.target, base.att_dst),
+    ):
+        to.data.copy_(value.view_as(to))
+    pair, edge_index = (torch.randn(6, 5), torch.randn(4, 3)), torch.tensor([[0, 5, 2], [1, 0, 3]])
+    torch.testing.assert_close(ours(pair, edge_index), base(pair, edge_index))
+
+
+@pytest.mark.parametrize("name", CONVS)
+def test_a_twin_has_precision_mode_and_frozen_weights_of_its_base(name: str) -> None:
+    torch.manual_seed(0)
+    conv = CONVS[name]().double().eval()
+    x, edge_index = torch.randn(6, 5).double(), torch.randint(0, 6, (2, 15))
+    assert torch.is_grad_enabled() and all(w.requires_grad for w in conv.parameters())
+    twin = localize(conv)
+    assert not twin.training
+    assert {weight.dtype for weight in twin.parameters()} == {torch.float64}
+    torch.testing.assert_close(twin(x, edge_index), conv(x, edge_index), rtol=1e-12, atol=1e-12)
+    trained = sum(weight.requires_grad for weight in twin.global_parameters())
+    frozen = localize(conv.requires_grad_(False))
+    assert trained > 0 and not any(weight.requires_grad for weight in frozen.global_parameters())
+    assert all(weight.requires_grad for weight in frozen.local_parameters())
 
 
 def test_gin_takes_the_rest_of_an_mlp() -> None:

@@ -8,9 +8,11 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.func import functional_call
 from torch.nn.functional import elu
+from torch_geometric.nn import aggr
 
-from nodewise.errors import InputError
+from nodewise.errors import InputError, UnknownNameError
 from nodewise.nn import modulation
+from nodewise.nn.aggregators import AnyAggregation, Then
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
@@ -149,6 +151,57 @@ def test_every_parameter_learns(x: Tensor) -> None:
 def test_attention_is_not_applied_twice() -> None:
     with pytest.raises(InputError, match="would attend twice"):
         LocalizedConv(5, 4, "gat", edge_scale_target="attention")
+
+
+@pytest.mark.parametrize("aggregator", ["gcn", "max"])
+def test_edge_scales_are_pulled_to_attention_only_where_that_is_gat(aggregator: str) -> None:
+    with pytest.raises(InputError, match="from sums and means only"):
+        LocalizedConv(5, 4, aggregator, edge_scale_target="attention")
+    with pytest.raises(UnknownNameError, match="did you mean 'attention'"):
+        LocalizedConv(5, 4, "mean", edge_scale_target="attenton")
+
+
+SAME_SIZE = {
+    "max": aggr.MaxAggregation(),
+    "softmax": aggr.SoftmaxAggregation(learn=True),
+    "power mean": aggr.PowerMeanAggregation(learn=True),
+    "median": aggr.MedianAggregation(),
+    "variance": aggr.VarAggregation(),
+    "several, in the mean": aggr.MultiAggregation(["min", "max"], mode="mean"),
+}
+OTHER_SIZE = {
+    "several, side by side": aggr.MultiAggregation(["mean", "max"]),
+    "quantiles": aggr.QuantileAggregation([0.2, 0.8]),
+    "the largest two": aggr.SortAggregation(2),
+    "LSTM": aggr.LSTMAggregation(4, 8),
+    "Set2Set": aggr.Set2Set(4, 2),
+}
+
+
+@pytest.mark.parametrize("name", SAME_SIZE)
+def test_any_aggregation_sees_the_messages_of_c_v(name: str, x: Tensor) -> None:
+    torch.manual_seed(0)
+    conv = LocalizedConv(5, 4, SAME_SIZE[name], modulator_init="zeros").double()
+    block = conv.block(EDGES, (6, 6))
+    messages = (x @ conv.weight[0].t())[block.hood.source]
+    expected = SAME_SIZE[name].double()(messages, index=block.hood.target, dim_size=6)
+    torch.testing.assert_close(conv(x, EDGES), expected)
+
+
+@pytest.mark.parametrize("name", OTHER_SIZE)
+def test_aggregations_of_another_size_are_brought_back_or_refused(name: str, x: Tensor) -> None:
+    torch.manual_seed(0)
+    wide = OTHER_SIZE[name]
+    with pytest.raises(InputError, match=r"Then\(AnyAggregation\(...\), torch.nn.Linear\(8, 4\)\)"):
+        LocalizedConv(5, 4, wide).double()(x, EDGES)
+    back = torch.nn.Linear(8, 4)
+    conv = LocalizedConv(5, 4, Then(AnyAggregation(wide), back), modulator_init="zeros").double()
+    block = conv.block(EDGES, (6, 6))
+    messages = (x @ conv.weight[0].t())[block.hood.source]
+    expected = back(wide(messages, index=block.hood.target, dim_size=6))
+    torch.testing.assert_close(conv(x, EDGES), expected)
+    with pytest.raises(InputError, match="take one head"):
+        LocalizedConv(5, 2, wide, heads=2).double()(x, EDGES)
 
 
 def test_global_and_local_parameters_are_everything_once() -> None:

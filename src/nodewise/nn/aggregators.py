@@ -17,6 +17,7 @@ from torch.nn.functional import leaky_relu
 from torch_geometric.nn.inits import reset
 from torch_geometric.nn.resolver import aggregation_resolver
 
+from nodewise.errors import InputError
 from nodewise.nn.attention import Attention, softmax
 from nodewise.nn.block import Block, BlockRule
 from nodewise.nn.inits import glorot
@@ -250,6 +251,13 @@ class Gat(Sum):
         block, x_source, x_target, weight, *_ = around
         if self.sees_messages:
             assert whole is not None
+            if x_target is not None:
+                raise InputError(
+                    "scores",
+                    "of messages need a message of every target to itself, which pairs do not have",
+                    value=self.scores,
+                    way_out="take 'global'",
+                )
             return self.attention.of_messages(whole, block.hood)
         return self.attention.of_nodes(x_source, x_target, weight, block, self.target_weight)
 
@@ -326,6 +334,9 @@ def project_targets(around: Surroundings, weight: Tensor) -> Tensor:
 class AnyAggregation(Aggregator):
     """Any `torch_geometric.nn.aggr` module: max, softmax, LSTM, ...
 
+    One that gives wider rows than it gets (several aggregations side by side, quantiles, ...) needs
+    a single head, and `Then(AnyAggregation(...), torch.nn.Linear(wide, out))` around it.
+
     Args:
         aggregation: The module, or its name.
         rule: What C_v is.
@@ -349,7 +360,15 @@ class AnyAggregation(Aggregator):
         flat = self.aggregation(
             heard.flatten(1), index=block.hood.target, dim_size=block.hood.num_targets
         )
-        return flat.view(-1, *heard.shape[1:])  # type: ignore[no-any-return]
+        heads = heard.size(1)
+        if heads > 1 and flat.size(1) != heard.size(1) * heard.size(2):
+            raise InputError(
+                "aggregator",
+                "gives rows of another size than it gets, which cannot be told apart by heads",
+                value=type(self.aggregation).__name__,
+                way_out="take one head",
+            )
+        return flat.view(block.hood.num_targets, heads, -1)  # type: ignore[no-any-return]
 
 
 GCN_RULE = BlockRule("set", "symmetric", keeps_loop_weights=True)
@@ -358,7 +377,10 @@ AggregatorFactory = Callable[[int, int], Aggregator]
 
 
 def make_aggregator(
-    aggregator: str | Module | AggregatorFactory, out: int, heads: int
+    aggregator: str | Module | AggregatorFactory,
+    out: int,
+    heads: int,
+    target_width: int | None = None,
 ) -> Aggregator:
     """An aggregator from its name: gcn, mean, sum, gat, gin, or any PyG aggregation.
 
@@ -369,6 +391,7 @@ def make_aggregator(
             `torch_geometric.nn.aggr` module.
         out: Size of a message.
         heads: How many heads.
+        target_width: Size of h_v where targets have rows of their own, which attention looks at.
     """
     if isinstance(aggregator, Aggregator):
         return aggregator
@@ -383,5 +406,5 @@ def make_aggregator(
     if aggregator == "gin":
         return GinSum()
     if aggregator == "gat":
-        return Gat(out, heads)
+        return Gat(out, heads, target_width=target_width)
     return AnyAggregation(aggregator)

@@ -15,6 +15,7 @@ from torch_geometric.nn import MessagePassing
 from nodewise.errors import InputError
 from nodewise.nn.aggregators import (
     AggregatorFactory,
+    AnyAggregation,
     Messages,
     Sum,
     Surroundings,
@@ -69,7 +70,8 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         self.heads, self.concat = heads, concat
         self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
         self.message_act, self.weight_init, self.bias_init = message_act, weight_init, bias_init
-        self.aggregator = make_aggregator(aggregator, out_channels, heads)
+        target_width = None if isinstance(in_channels, int) else in_channels[1]
+        self.aggregator = make_aggregator(aggregator, out_channels, heads, target_width)
         self.weight = Parameter(torch.empty(heads, out_channels, self.widths[0]))
         self.message_bias = Parameter(torch.empty(heads, out_channels)) if message_bias else None
         width = heads * out_channels if concat else out_channels
@@ -119,9 +121,12 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None
     ) -> tuple[Features, Features | None, Block]:
         """Rows of the sources, of the targets where they are others, and the graph as a block."""
-        x, x_target = (as_features(x[0]), x[1]) if isinstance(x, tuple) else (as_features(x), None)
-        if x_target is not None:
+        x_target: Features | None = None
+        if isinstance(x, tuple):
+            x, x_target = map(as_features, _checked_pair(x))
             x = self._sources_of_pair(x, x_target)
+        else:
+            x = as_features(x)
         if isinstance(edge_index, Block):
             return x, x_target, edge_index
         sources = _num_rows(x)
@@ -187,6 +192,14 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
         heard = dropout(z, self.message_dropout, self.training)
         out: Tensor = self.aggregator(Messages(heard, z), around)
+        if isinstance(self.aggregator, AnyAggregation) and out.shape[1:] != z.shape[1:]:
+            raise InputError(
+                "aggregator",
+                f"must give rows of the size of a message, {z.size(2)}",
+                value=out.size(2),
+                way_out="bring them back: Then(AnyAggregation(...), "
+                f"torch.nn.Linear({out.size(2)}, {z.size(2)}))",
+            )
         return out
 
     def _explainer_mask(self, block: Block) -> Tensor | None:
@@ -199,6 +212,17 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def _join(self, out: Tensor) -> Tensor:
         """The heads side by side, or their mean."""
         return out.flatten(1) if self.concat else out.mean(1)
+
+
+def _checked_pair(x: tuple[Features, Features]) -> tuple[Features, Features]:
+    source, target = x
+    if target is None:
+        raise InputError(
+            "x",
+            "is a pair without rows for its targets",
+            way_out="give the rows of both ends, or one tensor where all nodes are of one kind",
+        )
+    return source, target
 
 
 def times_rows(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch_geometric.nn.resolver import aggregation_resolver
 
+from nodewise.errors import InputError
 from nodewise.nn.block import Block
 from nodewise.ops.dispatch import sum_neighbours
 
@@ -67,8 +68,16 @@ class AggregationContext(Context):
         """The module's pooling of C_v."""
         hood = block.hood
         rows = x[hood.source].flatten(1)
-        pooled = self.aggregation(rows, index=hood.target, dim_size=hood.num_targets)
-        return pooled.view(-1, *x.shape[1:])  # type: ignore[no-any-return]
+        pooled: Tensor = self.aggregation(rows, index=hood.target, dim_size=hood.num_targets)
+        if pooled.shape != (hood.num_targets, rows.size(1)):
+            raise InputError(
+                "context",
+                f"must give one row of the same size, {rows.size(1)}, for each node",
+                value=(*pooled.shape[1:],),
+                way_out="take an aggregation that keeps the size, or a torch_geometric "
+                "MultiAggregation with mode='mean'",
+            )
+        return pooled.view(-1, *x.shape[1:])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aggregation})"

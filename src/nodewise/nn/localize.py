@@ -72,7 +72,8 @@ def localize(
 ) -> LocalizedConv:
     """The localized twin of a PyG conv, with its weights copied.
 
-    Knows GCNConv, SAGEConv, GraphConv, GATConv, GATv2Conv and GINConv.
+    Knows GCNConv, SAGEConv, GraphConv, GATConv, GATv2Conv and GINConv. The twin has the precision,
+    device and mode of its base, and what is frozen there is frozen here.
 
     Args:
         conv: The conv; it is not changed.
@@ -86,7 +87,9 @@ def localize(
     if -1 in (widths if isinstance(widths, tuple) else (widths,)):
         raise _refuse(conv, "in_channels", "give it the size of the rows when it is made")
     options = {"node_level": node_level, "edge_level": edge_level, "bottleneck": bottleneck}
-    return _twin(conv, {**options, "modulator_init": "zeros"})
+    twin = _twin(conv, {**options, "modulator_init": "zeros"})
+    twin.to(twin.weight).train(conv.training)
+    return twin
 
 
 def _refuse(conv: Any, option: str, way_out: str) -> InputError:
@@ -99,8 +102,10 @@ def _refuse(conv: Any, option: str, way_out: str) -> InputError:
 
 
 def _copy(to: Tensor | None, value: Tensor | None) -> None:
+    """Copy a weight, in its own precision."""
     if to is not None and value is not None:
-        to.data.copy_(value.detach().view_as(to))
+        to.data = value.detach().clone().view_as(to)
+        to.requires_grad_(value.requires_grad)
 
 
 @_twin.register
@@ -140,6 +145,7 @@ def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
         aggregator = WithRoot(aggregator, deepcopy(conv.lin_r))
     if conv.normalize:
         aggregator = Then(aggregator, _Normalize(), conv.lin_l.bias)
+        _copy(aggregator.bias, conv.lin_l.bias)
     bias = conv.lin_l.bias is not None and not conv.normalize
     twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
     _copy(twin.weight, conv.lin_l.weight)
@@ -225,7 +231,9 @@ def _attentive(
 def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
     first, rest = _split_mlp(conv)
     gin = GinSum(conv.eps.detach().item(), isinstance(conv.eps, Parameter))
+    _copy(gin.eps, conv.eps)
     aggregator = Then(gin, deepcopy(rest), first.bias)
+    _copy(aggregator.bias, first.bias)
     twin = LocalizedConv(first.in_features, first.out_features, aggregator, **options)
     _copy(twin.weight, first.weight)
     return twin

@@ -21,8 +21,16 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from nodewise.errors import InputError
-from nodewise.nn.aggregators import AggregatorFactory, Gat, GatV2, Sum, Surroundings
+from nodewise.errors import InputError, UnknownNameError
+from nodewise.nn.aggregators import (
+    Aggregator,
+    AggregatorFactory,
+    AnyAggregation,
+    Gat,
+    GatV2,
+    Sum,
+    Surroundings,
+)
 from nodewise.nn.attention import Attention
 from nodewise.nn.base_conv import BaseConv, Inputs, dense_rows, times_rows
 from nodewise.nn.block import Block
@@ -43,6 +51,24 @@ from nodewise.ops.dispatch import (
 )
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.rows import Features
+
+
+def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
+    """Check that edge scales can be pulled there: to attention only what then becomes GAT."""
+    if scale_target not in ("one", "attention"):
+        raise UnknownNameError("edge_scale_target", scale_target, ("one", "attention"))
+    attends = isinstance(aggregator, Gat | GatV2)
+    sums = not isinstance(aggregator, AnyAggregation)
+    if scale_target == "attention" and (
+        attends or not sums or aggregator.rule.normalization == "symmetric"
+    ):
+        problem = "would attend twice: the aggregator has attention already"
+        raise InputError(
+            "edge_scale_target",
+            problem if attends else "leads to GAT from sums and means only",
+            value=scale_target,
+            way_out="take 'one' here, or a mean as aggregator",
+        )
 
 
 class LocalizedConv(BaseConv):
@@ -116,13 +142,7 @@ class LocalizedConv(BaseConv):
             weight_init,
             bias_init,
         )
-        if edge_scale_target == "attention" and isinstance(self.aggregator, Gat | GatV2):
-            raise InputError(
-                "edge_scale_target",
-                "would attend twice: the aggregator has attention already",
-                value=edge_scale_target,
-                way_out="take 'one' here, or a mean as aggregator",
-            )
+        _check_scale_target(edge_scale_target, self.aggregator)
         source, target = self.widths
         self.context = make_context(context)
         self.node_modulator = (
@@ -264,7 +284,7 @@ class LocalizedConv(BaseConv):
         if self.attention is None:
             return z, made
         alpha = self.attention.of_nodes(x, x_target, self.weight, block)
-        if self.aggregator.rule.normalization == "mean":
+        if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
             alpha = alpha * block.hood.degree[block.hood.target, None]
         return z, replace(made, attention=alpha)

@@ -1,4 +1,4 @@
-"""What happens while kernels are compiled: a line for whoever waits, and no collecting of garbage."""
+"""What happens while kernels are compiled: a line for whoever waits, and no garbage collected."""
 
 from __future__ import annotations
 
