@@ -57,15 +57,26 @@ def test_receptive_field_is_exact(
     assert_field_equals_full_graph(model, x, edge_index, torch.tensor([7, 2, 11]))
 
 
-def test_penalty_runs_over_the_same_field(graph: tuple[Tensor, Tensor]) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_penalty_runs_over_the_same_field(name: str, graph: tuple[Tensor, Tensor]) -> None:
+    """Scales and shifts of all levels: the targets' in the last layer, before it their sources'."""
     x, edge_index = graph
-    model, targets = model_of("LGCN", num_layers=1), torch.tensor([7, 2])
+    model, targets = model_of(name), torch.tensor([7, 2])
+    first, last = (conv.block(edge_index, (20, 20)) for conv in model.convs)
+    heard = last.restrict(targets)[1]
+    assert 2 < len(heard) < 20
     field = model.receptive_field(edge_index, 20, targets)
     _, all_made = model(x, edge_index, return_modulations=True)
     _, made = model(field.take(x), field, return_modulations=True)
-    expected = (all_made[0].scale[targets] - 1).square().sum()
-    torch.testing.assert_close(made[0].scale_squares, expected)
-    assert made[0].count == 2 * 6
+    half = len(made) // 2
+    assert {one.level for one in made} >= {"node", "edge"} and len(all_made) == 2 * half
+    for k, (whole, one) in enumerate(zip(all_made, made, strict=True)):
+        block, nodes = (first, heard) if k < half else (last, targets)
+        rows = torch.isin(block.hood.target, nodes) if whole.level == "edge" else nodes
+        scale, shift = whole.scale[rows], whole.shift[rows]
+        assert one.count == scale.numel()
+        torch.testing.assert_close(one.scale_squares, (scale - 1).square().sum())
+        torch.testing.assert_close(one.shift_squares, shift.square().sum())
 
 
 def test_localization_off_is_pygs_gcn(graph: tuple[Tensor, Tensor]) -> None:

@@ -329,6 +329,18 @@ def test_gradcheck_of_sparse_rows(kernel: str, weighted: bool) -> None:
     assert gradcheck(function, [leaf.clone().requires_grad_() for leaf in leaves])
 
 
+@pytest.mark.parametrize("kernel", dispatch.KERNELS)
+def test_gradcheck_of_dropout(kernel: str) -> None:
+    x, seed = torch.randn(7, 5, dtype=torch.float64, requires_grad=True), torch.tensor(3)
+
+    def function(x: Tensor) -> Tensor:
+        with dispatch.use_kernel(kernel):
+            return dispatch._dropout(x, DropConnect(0.4, seed))
+
+    assert 0 < function(x).count_nonzero() < x.numel()
+    assert gradcheck(function, x)
+
+
 @pytest.mark.parametrize("as_sparse", [False, True])
 @pytest.mark.parametrize("heads", [2, 8])
 def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from nodewise.errors import DivergedError
+from nodewise.ops.fused import threads
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import FieldEngine, FullGraphEngine, Loss
 from nodewise.training.loop import Nowhere, fit
@@ -32,10 +33,17 @@ def same_bits(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 @pytest.mark.parametrize("model", ["LGCN", "LGAT", "LGIN", "LGCN:global", "GCN"])
-def test_same_seed_same_bits_on_repeats_and_threads(model: str) -> None:
+def test_same_seed_same_bits_on_repeats_and_threads(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads share even the smallest work here."""
+    on_all_threads, shared = threads._on_all_threads, []
+    count = lambda job, parts: (shared.append(parts), on_all_threads(job, parts))  # noqa: E731
+    monkeypatch.setattr(threads, "_on_all_threads", count)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 0)
     first = weights_of(small_task(model), 1)
-    assert same_bits(first, weights_of(small_task(model), 1))
-    assert same_bits(first, weights_of(small_task(model), 2))
+    assert same_bits(first, weights_of(small_task(model), 1)) and not shared
+    assert same_bits(first, weights_of(small_task(model), 2)) and set(shared) == {2}
     assert not same_bits(first, train(small_task(model), 2)[0].model.state_dict())
 
 
