@@ -112,6 +112,22 @@ def test_lines_over_penalties_share_the_official_recipe(tmp_path: Path) -> None:
     assert (section.there, section.wanted) == (13, 2 * 13 * 3)
 
 
+def test_a_single_line_has_its_marks_at_their_weights_and_the_papers_at_its_own(
+    tmp_path: Path,
+) -> None:
+    suite = Suite.load("decay")
+    for variant in suite.variants:
+        put_runs(tmp_path, "GCN-FiLM", [0.8, 0.81], "cora", variant)
+    section = penalty_section(tmp_path, suite)
+    assert [name for name, _ in section.tables[0].rows] == ["0.0005", "0.005"]
+    assert section.figure is not None
+    lines = section.figure.axes[0].lines
+    filled = [line for line in lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
+    assert list(filled[0].get_xdata()) == pytest.approx([0.0005, 0.005])
+    (papers,) = (line for line in lines if line.get_markerfacecolor() == "none")
+    assert (papers.get_xdata()[0], papers.get_ydata()[0]) == (0.0005, 78.1)  # type: ignore[index]
+
+
 def told(section: Section) -> set[str]:
     """What the legend of its plot names."""
     assert section.figure is not None

@@ -66,8 +66,9 @@ def penalty_curves(
     all_weights = [w for curves in of_datasets.values() for curve in curves.values() for w in curve]
     for axes, (dataset, penalties) in zip(panels, of_datasets.items(), strict=True):
         for k, weights in enumerate(penalties.values()):
-            # Both curves have the official weights in common: a little aside, both are seen.
-            _curve(axes, {1.12 ** (2 * k - 1) * w: runs for w, runs in weights.items()}, k)
+            # Curves have the official weights in common: a little aside, all are seen.
+            aside = 1.12 ** (2 * k - len(penalties) + 1)
+            _curve(axes, {aside * w: runs for w, runs in weights.items()}, k)
         for k, cell in enumerate(levels[dataset].values()):
             if not cell.records:
                 continue
