@@ -36,10 +36,17 @@ COSTS = {
     "a training epoch": ("epoch", "ratio_vs_pyg_gcn", "{:.2f}"),
     "the same, against our own GCN": ("epoch", "ratio_vs_our_gcn", "{:.1f}"),
     "eight heads": ("messages", "heads8_speedup", "{:.1f} x faster"),
-    "a node-level-only layer": ("messages", "node_layer_ratio_vs_pyg", "{:.2f}"),
+    "a node-level-only layer,": ("messages", "node_layer_ratio_vs_pyg", "{:.2f}"),
     "the same, against our own global layer": ("messages", "node_layer_ratio", "{:.1f}"),
+    "a node-level-only layer beside its generators": (
+        "messages",
+        "node_layer_ratio_beside_generators_vs_pyg",
+        "{:.2f}",
+    ),
+    "the same beside them": ("messages", "node_layer_ratio_beside_generators", "{:.1f}"),
     "a step of the recipe `official`": ("epoch", "official_step_s", "{:.3f} s"),
     "share of the machine's peak, forward": ("messages", "share_of_peak_forward", "{:.0%}"),
+    "the same, backward": ("messages", "share_of_peak_backward", "{:.0%}"),
     "the same, of the penalty": ("messages", "penalty_share_of_peak", "{:.0%}"),
 }
 

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck
 from torch.func import functional_call
+from torch.nn import ELU, Linear, Sequential
 from torch.nn.functional import elu
 from torch_geometric.nn import aggr
 
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.nn import modulation
-from nodewise.nn.aggregators import AnyAggregation, Then
+from nodewise.nn.aggregators import AnyAggregation, GinSum, Then
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
@@ -36,6 +37,9 @@ FORMS = {
     "mean": {"aggregator": "mean", "bottleneck": 2},
     "gat": {"aggregator": "gat", "heads": 3},
     "gin": {"aggregator": "gin", "bias": True, "localized_bias": True},
+    "gin with an mlp": {
+        "aggregator": lambda out, heads: Then(GinSum(0.3), Sequential(ELU(), Linear(out, 4)))
+    },
     "gin, official": {
         "aggregator": "mean",
         "message_bias": True,
@@ -145,7 +149,8 @@ def test_every_parameter_learns(x: Tensor) -> None:
         )
         (out.square().sum() + pulled).backward()
         idle = [name for name, weight in conv.named_parameters() if weight.grad is None]
-        assert idle == (["aggregator.eps"] if form == "gin" else []), form
+        eps = {"gin": ["aggregator.eps"], "gin with an mlp": ["aggregator.aggregator.eps"]}
+        assert idle == eps.get(form, []), form
 
 
 def test_attention_is_not_applied_twice() -> None:
