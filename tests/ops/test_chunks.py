@@ -168,11 +168,22 @@ def test_rows_beyond_the_targets_are_left_alone(rate: float, col: torch.dtype) -
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("room", [1, 3 * WIDTH])
+@pytest.mark.parametrize("many", [0, 1000])
+@pytest.mark.parametrize(
+    "room",
+    [
+        {"_CODES": 1, "_USES": 1},
+        {"_CODES": 24, "_USES": 3 * WIDTH},
+        {"_EDGES": 1, "_VISITS": 1},
+        {"_EDGES": 50, "_VISITS": 60},
+    ],
+)
 def test_eight_heads_in_many_blocks_add_up_to_the_reference(
-    monkeypatch: pytest.MonkeyPatch, room: int
+    monkeypatch: pytest.MonkeyPatch, room: dict[str, int], many: int
 ) -> None:
-    monkeypatch.setattr(head_pack, "_BLOCK", room)
+    """Whichever way back, and with targets whose edges are in several blocks."""
+    for name, size in {**room, "_MANY": many}.items():
+        monkeypatch.setattr(head_pack, name, size)
     truth = everything("reference", 8)
     for name, found in everything("fused", 8).items():
         for ours, expected in zip(found, truth[name], strict=True):

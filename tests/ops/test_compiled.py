@@ -42,7 +42,8 @@ import nodewise as nw
 from nodewise.nn.penalty import Penalty
 from nodewise.ops.rows import SparseRows
 torch.set_num_threads(1)
-x, edge_index = torch.rand(40, int(sys.argv[2])) < 0.2, torch.randint(0, 40, (2, 100))
+torch.manual_seed(0)
+x, edge_index = torch.rand(40, int(sys.argv[2])) < 0.1, torch.randint(0, 40, (2, 100))
 dropout = {"weight_dropout": 0.4} if sys.argv[1] == "LGCN" else {}
 model = getattr(nw, sys.argv[1])(x.size(1), int(sys.argv[3]), 3, **dropout)
 began = time.process_time()

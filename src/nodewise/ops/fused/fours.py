@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodewise.ops.compiled import inlined
-from nodewise.ops.fused.simd import fma, full, get, load, store
+from nodewise.ops.fused.simd import add, fma, full, get, load, store
 
 
 @inlined
@@ -46,3 +46,9 @@ def fma_four(x, four, sums):
         fma(x, four[2], sums[2]),
         fma(x, four[3], sums[3]),
     )
+
+
+@inlined
+def add_four(x, four):
+    """x + four."""
+    return add(x, four[0]), add(x, four[1]), add(x, four[2]), add(x, four[3])

@@ -7,23 +7,28 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nodewise.ops.fused import head_lanes, head_tables
+from nodewise.ops.fused import head_backward, head_columns, head_lanes, head_tables
 from nodewise.ops.fused.arrays import columns_of, flat, rows_of, work_of
 from nodewise.ops.fused.cuts import cut_targets
-from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes
+from nodewise.ops.fused.head_columns import PULL, VISIT
+from nodewise.ops.fused.head_lanes import HeadLayer, HeadScratch, Sizes, Visits
 from nodewise.ops.fused.head_tables import Shape
-from nodewise.ops.fused.layer import aligned
+from nodewise.ops.fused.head_uses import Room, Uses
+from nodewise.ops.fused.layer import Floats, aligned
 from nodewise.ops.fused.messages_backward import Grads
 from nodewise.ops.fused.simd import LANES
 from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
-# Columns in use, of all targets of a block together: often enough each column comes again, and the
-# rows that steps hand on leave room for a table in a core's own cache.
-_BLOCK = 8192
+# A block has so many numbers of a head's codes, uses of columns, edges and features along them:
+# often enough each column comes again, and what steps hand on stays in a core's own cache.
+_CODES, _USES, _EDGES, _VISITS = 2048, 16384, 2048, 32768
+# With so many features for each use of a column, gathering T_v takes less than sorting them.
+_MANY = 4
 
 
 def serves(inputs: MessageInputs) -> bool:
@@ -37,11 +42,11 @@ def _shapes(inputs: MessageInputs) -> tuple[Shape, Shape]:
     groups = heads // LANES
     return (
         Shape(groups, out, width, out + -out % LANES),
-        Shape(groups, size, width, size + -size % 4),
+        Shape(groups, size, width, size + -size % LANES),
     )
 
 
-def _room(shape: Shape) -> int:
+def _numbers(shape: Shape) -> int:
     return shape.groups * shape.width * shape.padded * LANES
 
 
@@ -57,7 +62,7 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
     shapes, dtype = _shapes(inputs), inputs.weight.dtype
     of_weight, of_expand = shapes
     rooms = {"W": of_weight, "scales": of_expand, "shifts": of_expand}
-    tables = [workspace(name, dtype, _room(shape)).numpy() for name, shape in rooms.items()]
+    tables = [workspace(name, dtype, _numbers(shape)).numpy() for name, shape in rooms.items()]
     matrices = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
     _turn(head_tables.to_tables, inputs, matrices, tables)
     codes = [inputs.scale_code, inputs.shift_code]
@@ -76,19 +81,59 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
     )
 
 
+def _room(layer: HeadLayer) -> Room:
+    """A block's, with at least one target and one edge; nobody lists the features of dense rows."""
+    rows = layer.rows
+    targets, uses = max(1, _CODES // layer.sizes.code), max(rows.width, _USES)
+    if rows.dense:
+        return Room(targets, uses, _EDGES, _EDGES * rows.width)
+    longest = int(np.diff(rows.crow).max(initial=0))
+    # Dropout leaves other lengths at every step; the room, and what is kept for it, shall stay.
+    return Room(targets, uses, _EDGES, max(_VISITS, 1 << longest.bit_length()))
+
+
 def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
-    shape = (layer.rows.values.dtype, layer.rows.width, layer.sizes.out, layer.sizes.code, _BLOCK)
-    buffers: list[HeadScratch] = scratch(("heads", *shape), threads, partial(_make_scratch, layer))
+    rows, room = layer.rows, _room(layer)
+    shape = (rows.values.dtype, rows.width, rows.dense, layer.sizes.out, layer.sizes.code, room)
+    make = partial(_make_scratch, layer, room)
+    buffers: list[HeadScratch] = scratch(("heads", *shape), threads, make)
     return buffers
 
 
-def _make_scratch(layer: HeadLayer) -> HeadScratch:
-    width, dtype = layer.rows.width, layer.rows.values.dtype
-    rows, weights = LANES * max(width, _BLOCK), LANES * width * layer.sizes.out
-    sizes = (LANES * layer.sizes.code, rows, rows, weights, weights, 2 * LANES * LANES)
-    code, scale, shift, local, gathered, spare = (aligned(size, dtype) for size in sizes)
-    slot = np.zeros(width, np.int32)
-    return HeadScratch(code, scale, shift, local, gathered, spare, slot)
+def _make_scratch(layer: HeadLayer, room: Room) -> HeadScratch:
+    rows, sizes, width = layer.rows, layer.sizes, layer.rows.width
+
+    def floats(size: int) -> Floats:
+        return aligned(size, rows.values.dtype)
+
+    def ints(size: int) -> NDArray[np.int32]:
+        return np.zeros(size, np.int32)
+
+    code, made = LANES * room.targets * sizes.code, 2 * LANES * room.uses
+    weights, pulls = LANES * width * sizes.out, room.edges * sizes.out // LANES * PULL
+    listed = 0 if rows.dense else VISIT * room.visits
+    return HeadScratch(
+        room,
+        (floats(code), floats(code)),
+        (floats(code), floats(code)),
+        floats(made),
+        floats(weights),
+        floats(weights),
+        floats(2 * LANES * LANES),
+        ints(width),
+        Uses(ints(width), ints(room.uses), ints(room.uses)),
+        Visits(ints(listed), ints(width), floats(made), floats(pulls)),
+    )
+
+
+def _backward_for(layer: HeadLayer) -> Any:
+    """The kernel that takes less: few features meet the same column of the same W_v, or many."""
+    rows, columns = layer.rows, layer.columns
+    if rows.dense or columns.ptr.size == 1:
+        return head_backward.backward
+    visits = layer.source.size * rows.col.size // max(1, rows.crow.size - 1)
+    many = visits > _MANY * columns.seen.size
+    return head_backward.backward if many else head_columns.backward
 
 
 def forward(inputs: MessageInputs) -> Tensor:
@@ -120,7 +165,7 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     grads = Grads(flat(grad_z), weights, of_codes, expands, values.numpy())
     own = _own(layer, threads_for(cuts * groups, work))
     bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
-    run(head_lanes.backward, cuts * groups, work, layer, bounds, grads, own=own)
+    run(_backward_for(layer), cuts * groups, work, layer, bounds, grads, own=own)
     given = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
     weight, scale, shift = (torch.empty(part.shape, dtype=dtype) for part in given)
     _turn(head_tables.from_tables, inputs, (weight, scale, shift), (weights, *expands))

@@ -117,7 +117,8 @@ def forward(first, last, own, layer, fours, shifted, out):
                 _scale(s, a, b, size, layer.slope, group, shifted[head])
                 to_codes(weight[start:], a, sizes.out, width, size, spare, fours[head, to:])
         end_of = (out, sizes.nodes, sizes.heads, head, sizes.outputs)
-        untangle(fours[head], begin, end, sizes.out, *end_of)
+        found = fours[head, GROUP * begin * sizes.out :]
+        untangle(found, (begin, end), sizes.out, *end_of)
         for v in range(GROUP * begin, min(GROUP * end, sizes.nodes)):
             for o in range(sizes.outputs):
                 out[(v * sizes.heads + head) * sizes.outputs + o] += shifted[head, v]
@@ -177,4 +178,5 @@ def backward(first, last, own, layer, grad_out, fours, codes, expands, weights, 
                     _add_to(values, sizes, group, start, size, dots)
         for which in range(2):
             end_of = (codes[which], sizes.nodes, sizes.heads, head, sizes.bottleneck)
-            untangle(fours[which, head], begin, end, code, *end_of)
+            found = fours[which, head, GROUP * begin * code :]
+            untangle(found, (begin, end), code, *end_of)

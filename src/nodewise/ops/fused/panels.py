@@ -12,7 +12,18 @@ from __future__ import annotations
 
 from nodewise.ops.compiled import inlined, part
 from nodewise.ops.fused.fours import fma_four, load_four, spread, store_four
-from nodewise.ops.fused.simd import add, full, get, load, store, totals, turn
+from nodewise.ops.fused.simd import (
+    add,
+    fma,
+    full,
+    get,
+    load,
+    lower_halves,
+    store,
+    totals,
+    turn,
+    upper_halves,
+)
 
 GROUP = 4
 
@@ -43,28 +54,43 @@ def from_panel(out, real, size, panel, columns_first):
 
 
 @inlined
-def four_times_four(code, expand, size, width, f):
-    """sum over k of code[j, k] expand[k, f], for four rows j and 32 columns from f on."""
+def _fma_two(x, two, sums):
+    return fma(x, two[0], sums[0]), fma(x, two[1], sums[1])
+
+
+@inlined
+def four_times_two(code, expand, size, width, f):
+    """sum over k of code[j, k] expand[k, f], for four rows j and 16 columns from f on.
+
+    Twice as many columns would be fewer reads, but what is done with the sums would wait longer.
+    """
     zero = full(code.dtype.type(0))
-    a = b = c = d = (zero, zero, zero, zero)
+    a = b = c = d = (zero, zero)
     for k in range(size):
-        four = load_four(expand, k * width + f, 8)
-        a = fma_four(full(get(code, k)), four, a)
-        b = fma_four(full(get(code, size + k)), four, b)
-        c = fma_four(full(get(code, 2 * size + k)), four, c)
-        d = fma_four(full(get(code, 3 * size + k)), four, d)
+        two = load(expand, k * width + f), load(expand, k * width + f + 8)
+        a = _fma_two(full(get(code, k)), two, a)
+        b = _fma_two(full(get(code, size + k)), two, b)
+        c = _fma_two(full(get(code, 2 * size + k)), two, c)
+        d = _fma_two(full(get(code, 3 * size + k)), two, d)
     return a, b, c, d
+
+
+@inlined
+def store_two(rows, at, two):
+    """Write two vectors to a flat array, side by side."""
+    store(rows, at, two[0])
+    store(rows, at + 8, two[1])
 
 
 @part
 def product(code, expand, size, width, panel, rows):
     """rows = code @ expand, for four rows and a panel."""
-    for f in range(0, panel, 32):
-        a, b, c, d = four_times_four(code, expand, size, width, f)
-        store_four(rows, f, 8, a)
-        store_four(rows, panel + f, 8, b)
-        store_four(rows, 2 * panel + f, 8, c)
-        store_four(rows, 3 * panel + f, 8, d)
+    for f in range(0, panel, 16):
+        a, b, c, d = four_times_two(code, expand, size, width, f)
+        store_two(rows, f, a)
+        store_two(rows, panel + f, b)
+        store_two(rows, 2 * panel + f, c)
+        store_two(rows, 3 * panel + f, d)
 
 
 @part
@@ -88,12 +114,25 @@ def to_codes(expand, rows, size, width, panel, spare, out):
 
 
 @part
-def untangle(fours, begin, end, padded, out, nodes, heads, head, size):
-    """From groups of four as `to_codes` has them to `out` (nodes, heads, size), for one head."""
-    for v in range(GROUP * begin, min(GROUP * end, nodes)):
-        at, to = v // GROUP * GROUP * padded + v % GROUP * 4, (v * heads + head) * size
-        for k in range(size):
-            out[to + k] = fours[at + k // 4 * 4 * GROUP + k % 4]
+def untangle(fours, groups, padded, out, nodes, heads, head, size):
+    """From some groups of four, as `to_codes` has them, to `out` (nodes, heads, size), one head's.
+
+    `fours` begins with the first of these groups.
+    """
+    begin, apart = GROUP * groups[0], heads * size
+    for v in range(begin, min(GROUP * groups[1], nodes), GROUP):
+        at, to = (v - begin) * padded, (v * heads + head) * size
+        if size % 8 == 0 and v + GROUP <= nodes:
+            for k in range(0, size, 8):
+                a, b, c, d = load_four(fours, at + 4 * k, 8)
+                store(out, to + k, lower_halves(a, c))
+                store(out, to + apart + k, upper_halves(a, c))
+                store(out, to + 2 * apart + k, lower_halves(b, d))
+                store(out, to + 3 * apart + k, upper_halves(b, d))
+        else:
+            for j in range(min(GROUP, nodes - v)):
+                for k in range(size):
+                    out[to + j * apart + k] = fours[at + k // 4 * 4 * GROUP + 4 * j + k % 4]
 
 
 @part

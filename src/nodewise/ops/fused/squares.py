@@ -18,16 +18,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nodewise.ops.compiled import inlined, kernel, part
-from nodewise.ops.fused.fours import store_four
 from nodewise.ops.fused.panels import (
     GROUP,
-    four_times_four,
+    four_times_two,
     from_panel,
+    store_two,
     to_codes,
     to_expand,
     to_panel,
+    untangle,
 )
-from nodewise.ops.fused.simd import add, fma, full, larger, mul, total
+from nodewise.ops.fused.simd import add, fma, full, larger, load, mul, store, total
 
 
 class Sizes(NamedTuple):
@@ -55,55 +56,48 @@ def _bent(t, bend):
     return larger(t, mul(t, bend))
 
 
-@inlined
-def _store_bent(t, bend, rows, at):
-    four = _bent(t[0], bend), _bent(t[1], bend), _bent(t[2], bend), _bent(t[3], bend)
-    store_four(rows, at, 8, four)
-
-
 @part
 def _generate(code, expand, size, panel, bend, rows):
     """g, half the gradient of r^2 by expand @ code, for four nodes in a panel of columns."""
     bend = full(bend)
-    for f in range(0, panel, 32):
-        a, b, c, d = four_times_four(code, expand, size, panel, f)
-        _store_bent(a, bend, rows, f)
-        _store_bent(b, bend, rows, panel + f)
-        _store_bent(c, bend, rows, 2 * panel + f)
-        _store_bent(d, bend, rows, 3 * panel + f)
+    for f in range(0, panel, 16):
+        a, b, c, d = four_times_two(code, expand, size, panel, f)
+        store_two(rows, f, (_bent(a[0], bend), _bent(a[1], bend)))
+        store_two(rows, panel + f, (_bent(b[0], bend), _bent(b[1], bend)))
+        store_two(rows, 2 * panel + f, (_bent(c[0], bend), _bent(c[1], bend)))
+        store_two(rows, 3 * panel + f, (_bent(d[0], bend), _bent(d[1], bend)))
 
 
 @inlined
 def _add_squares(t, bend, sums):
-    """sums + g t for four vectors."""
-    return (
-        fma(_bent(t[0], bend), t[0], sums[0]),
-        fma(_bent(t[1], bend), t[1], sums[1]),
-        fma(_bent(t[2], bend), t[2], sums[2]),
-        fma(_bent(t[3], bend), t[3], sums[3]),
-    )
+    """sums + g t for two vectors."""
+    return fma(_bent(t[0], bend), t[0], sums[0]), fma(_bent(t[1], bend), t[1], sums[1])
 
 
 @part
 def _sum_squares(code, expand, size, panel, bend):
     """The sum of r^2, which is g t, for four nodes in a panel of columns."""
     zero, bend = full(code.dtype.type(0)), full(bend)
-    sums = (zero, zero, zero, zero)
-    for f in range(0, panel, 32):
-        a, b, c, d = four_times_four(code, expand, size, panel, f)
-        sums = _add_squares(b, bend, _add_squares(a, bend, sums))
-        sums = _add_squares(d, bend, _add_squares(c, bend, sums))
-    return total(add(add(sums[0], sums[1]), add(sums[2], sums[3])))
+    some = others = (zero, zero)
+    for f in range(0, panel, 16):
+        a, b, c, d = four_times_two(code, expand, size, panel, f)
+        some = _add_squares(b, bend, _add_squares(a, bend, some))
+        others = _add_squares(d, bend, _add_squares(c, bend, others))
+    return total(add(add(some[0], some[1]), add(others[0], others[1])))
 
 
 @part
 def _take_codes(code, sizes, head, groups, some):
     """The codes of some groups of four nodes under one head, padded by zeros."""
-    begin, end = GROUP * groups[0], GROUP * groups[1]
+    begin, end, size = GROUP * groups[0], GROUP * groups[1], sizes.bottleneck
     for v in range(begin, end):
-        at, to = (v * sizes.heads + head) * sizes.code, (v - begin) * sizes.bottleneck
-        for k in range(sizes.bottleneck):
-            some[to + k] = code[at + k] if v < sizes.nodes and k < sizes.code else 0
+        at, to = (v * sizes.heads + head) * sizes.code, (v - begin) * size
+        if v < sizes.nodes and sizes.code % 8 == 0:
+            for k in range(0, size, 8):
+                store(some, to + k, load(code, at + k))
+        else:
+            for k in range(size):
+                some[to + k] = code[at + k] if v < sizes.nodes and k < sizes.code else 0
 
 
 @part
@@ -113,15 +107,18 @@ def _give_codes(fours, some, sizes, head, groups, codes):
     Returns the sum of r^2: r is linear in the code but for the sign, so r^2 is half its gradient
     times the code.
     """
-    size, squares = sizes.bottleneck, 0.0
-    for group in range(*groups):
-        first = GROUP * (group - groups[0]) * size
-        for j in range(min(GROUP, sizes.nodes - GROUP * group)):
-            at = ((GROUP * group + j) * sizes.heads + head) * sizes.code
+    untangle(fours, groups, sizes.bottleneck, codes, sizes.nodes, sizes.heads, head, sizes.code)
+    squares = 0.0
+    for v in range(GROUP * groups[0], min(GROUP * groups[1], sizes.nodes)):
+        at, to = (v * sizes.heads + head) * sizes.code, (v - GROUP * groups[0]) * sizes.bottleneck
+        if sizes.code % 8 == 0:
+            lanes = full(some.dtype.type(0))
+            for k in range(0, sizes.code, 8):
+                lanes = fma(load(codes, at + k), load(some, to + k), lanes)
+            squares += total(lanes)
+        else:
             for k in range(sizes.code):
-                found = fours[first + k // 4 * 4 * GROUP + 4 * j + k % 4]
-                squares += found * some[first + j * size + k]
-                codes[at + k] = found
+                squares += codes[at + k] * some[to + k]
     return squares
 
 
