@@ -168,12 +168,34 @@ def test_rows_beyond_the_targets_are_left_alone(rate: float, col: torch.dtype) -
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("what", ["col", "values", "crow"])
+@pytest.mark.parametrize("thinned", [True, False])
+def test_arrays_of_rows_may_have_gaps(what: str, thinned: bool) -> None:
+    """A column of a table, say, of which kernels would read what lies beside it."""
+    torch.manual_seed(6)
+    rows, hood = sparse(torch.randn(SOURCES, WIDTH) * (torch.rand(SOURCES, WIDTH) < 0.1)), a_graph()
+    parts = {"crow": rows.crow, "col": rows.col, "values": rows.values.double()}
+    parts[what] = torch.stack([parts[what], torch.full_like(parts[what], 7)], 1)[:, 0]
+    given = SparseRows(**parts, width=WIDTH, is_thinned=thinned)
+    shapes = [(8, 8, WIDTH), (TARGETS, 8, 8), (8, WIDTH, 8), (TARGETS, 8, 8), (8, WIDTH, 8)]
+    weight, *codes = (torch.randn(*shape, dtype=torch.float64) for shape in shapes)
+    found = []
+    for kernel in ("reference", "fused"):
+        with dispatch.use_kernel(kernel):
+            pairs = (codes[0], codes[1]), (codes[2], codes[3])
+            sums = dispatch.pool_rows(given, None, hood)
+            dense = sums.dense() if isinstance(sums, SparseRows) else sums
+            found.append((dispatch.messages(given, weight, *pairs, hood), dense))
+    for ours, expected in zip(*found, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("many", [0, 1000])
 @pytest.mark.parametrize(
     "room",
     [
-        {"_CODES": 1, "_USES": 1},
-        {"_CODES": 24, "_USES": 3 * WIDTH},
+        {"_CODES": 1, "_TARGETS": 1, "_USES": 1},
+        {"_CODES": 24, "_TARGETS": 1, "_USES": 3 * WIDTH},
         {"_EDGES": 1, "_VISITS": 1},
         {"_EDGES": 50, "_VISITS": 60},
     ],

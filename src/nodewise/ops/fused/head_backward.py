@@ -157,7 +157,7 @@ def clear(grads, groups, group, cut, piece):
 
 
 @kernel
-def backward(first, last, own, layer, bounds, grads):
+def backward(first, last, own, layer, bounds, room, grads):
     """Fill `grads`, whatever is there; a piece of work is a group for some of the targets."""
     rows, columns, sizes, ptr = layer.rows, layer.columns, layer.sizes, layer.ptr
     cuts = bounds.size - 1
@@ -166,7 +166,8 @@ def backward(first, last, own, layer, bounds, grads):
         clear(grads, sizes.groups, group, cut, piece)
         block = start_of(ptr, bounds[cut])
         while has_more(ptr, block, bounds[cut + 1]):
-            block, place = make_block(layer, block, group, bounds[cut + 1], own), np.int64(0)
+            block = make_block(layer, block, group, bounds[cut + 1], room, own)
+            place = np.int64(0)
             for v in range(block.begin, block.end):
                 _find_columns(columns, v, own.slot)
                 which = (sizes.out, group * rows.width, columns, v)

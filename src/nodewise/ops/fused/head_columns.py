@@ -142,7 +142,7 @@ def _pull(rows, sizes, group, weight, slope, own, found):
 
 
 @kernel
-def backward(first, last, own, layer, bounds, grads):
+def backward(first, last, own, layer, bounds, room, grads):
     """What `head_backward` does, for sparse rows."""
     sizes, ptr = layer.sizes, layer.ptr
     cuts = bounds.size - 1
@@ -152,7 +152,7 @@ def backward(first, last, own, layer, bounds, grads):
         found = (grads.weight[cut], own.visits.of_made, grads.values[piece])
         block = start_of(ptr, bounds[cut])
         while has_more(ptr, block, bounds[cut + 1]):
-            block = make_block(layer, block, group, bounds[cut + 1], own)
+            block = make_block(layer, block, group, bounds[cut + 1], room, own)
             _sort_visits(layer, block, own)
             _take_pulls(grads.messages, sizes, group, block, own.visits.pulls)
             _pull(layer.rows, sizes, group, layer.weight, layer.slope, own, found)

@@ -4,9 +4,9 @@ What `messages` does, for heads that come in eights: generators and W_v are then
 vectors, and only the features are spread over lanes. Without DropConnect, whose masks run along a
 head.
 
-Of sparse rows, few meet the same column of the same W_v, so there is none: W_v h_u = W (a_v * h_u)
-+ (b_v . h_u) 1, and with a lane for each head the scaled feature is one product for all outputs,
-the shift one sum. Dense rows all meet all columns, so W_v is formed for them.
+Messages of sparse rows take no W_v, since few rows meet the same column of it: W_v h_u =
+W (a_v * h_u) + (b_v . h_u) 1, and with a lane for each head the scaled feature is one product for
+all outputs, the shift one sum. Dense rows all meet all columns, so W_v is formed for them.
 
 Layouts, all flat, the eight heads of a group last: `weight` (groups, width, out, 8) with `out` a
 multiple of 8, padded by zeros; W_v and its gradient T_v (columns in use, out, 8); scales and shifts
@@ -25,7 +25,6 @@ from nodewise.ops.compiled import inlined, kernel, part
 from nodewise.ops.fused.fours import add_four, fma_four, load_four, store_four
 from nodewise.ops.fused.head_uses import (
     Block,
-    Room,
     Uses,
     edges_of,
     generate,
@@ -82,7 +81,6 @@ class HeadScratch(NamedTuple):
     and `slot`, where each of its columns is.
     """
 
-    room: Room
     codes: tuple[Floats, Floats]
     grad_codes: tuple[Floats, Floats]
     made: Floats
@@ -97,7 +95,8 @@ class HeadScratch(NamedTuple):
 @inlined
 def start_of(ptr, begin):
     """An empty block before a target."""
-    return Block(begin, begin, ptr[begin], ptr[begin])
+    edge = np.int64(ptr[begin])
+    return Block(begin, begin, edge, edge)
 
 
 @inlined
@@ -107,10 +106,10 @@ def has_more(ptr, block, end):
 
 
 @part
-def make_block(layer, block, group, end, own):
+def make_block(layer, block, group, end, room, own):
     """The next block, and its scales and shifts."""
     rows, sizes = layer.rows, layer.sizes
-    block = next_block(rows, layer.columns, layer.source, layer.ptr, block, end, own.room)
+    block = next_block(rows, layer.columns, layer.source, layer.ptr, block, end, room)
     sort_uses(layer.columns, block, own.uses)
     to_lanes(layer.scale[0], sizes.groups, group, sizes.code, block, own.codes[0])
     to_lanes(layer.shift[0], sizes.groups, group, sizes.code, block, own.codes[1])
@@ -143,11 +142,11 @@ def form(weight, out, first, columns, v, made, order, place, local):
 @inlined
 def _project(weight, made, rows, slot, u, stride, first, spare):
     """Eight outputs of W_v h_u for eight heads, into `spare`."""
-    begin, end, base = row_bounds(rows, u)
+    begin, end, _ = row_bounds(rows, u)
     shifted = zero = full(weight.dtype.type(0))
     a = b = (zero, zero, zero, zero)
     for j in range(begin, end):
-        x, f = full(get(rows.values, j)), get(rows.col, j - base)
+        x, f = full(get(rows.values, j)), get(rows.col, j)
         c, p = 16 * get(slot, f), stride * f + first
         scaled, shifted = fma(x, load(made, c), x), fma(x, load(made, c + 8), shifted)
         a = fma_four(scaled, load_four(weight, p, 8), a)
@@ -214,7 +213,7 @@ def _send_dense(rows, sizes, group, edges, source, local, messages, spare):
 
 
 @kernel
-def forward(first, last, own, layer, bounds, messages):
+def forward(first, last, own, layer, bounds, room, messages):
     """Fill `messages` (E, heads, out); a piece of work is a group for some of the targets."""
     rows, columns, sizes, ptr = layer.rows, layer.columns, layer.sizes, layer.ptr
     cuts = bounds.size - 1
@@ -222,7 +221,8 @@ def forward(first, last, own, layer, bounds, messages):
         group, cut = piece // cuts, piece % cuts
         block = start_of(ptr, bounds[cut])
         while has_more(ptr, block, bounds[cut + 1]):
-            block, place = make_block(layer, block, group, bounds[cut + 1], own), np.int64(0)
+            block = make_block(layer, block, group, bounds[cut + 1], room, own)
+            place = np.int64(0)
             for v in range(block.begin, block.end):
                 where = (sizes, group, edges_of(ptr, block, v), layer.source)
                 if rows.dense:

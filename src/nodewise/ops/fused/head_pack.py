@@ -24,9 +24,10 @@ from nodewise.ops.fused.simd import LANES
 from nodewise.ops.fused.threads import chunks_for, run, scratch, threads_for, workspace
 from nodewise.ops.inputs import MessageGrads, MessageInputs
 
-# A block has so many numbers of a head's codes, uses of columns, edges and features along them:
-# often enough each column comes again, and what steps hand on stays in a core's own cache.
-_CODES, _USES, _EDGES, _VISITS = 2048, 16384, 2048, 32768
+# A block has so many numbers of a head's codes, unless those of some targets are more, and uses of
+# columns: often enough each column comes again. Where features along edges are listed, it has so
+# many edges and features.
+_CODES, _TARGETS, _USES, _EDGES, _VISITS = 2048, 16, 16384, 2048, 32768
 # With so many features for each use of a column, gathering T_v takes less than sorting them.
 _MANY = 4
 
@@ -42,7 +43,7 @@ def _shapes(inputs: MessageInputs) -> tuple[Shape, Shape]:
     groups = heads // LANES
     return (
         Shape(groups, out, width, out + -out % LANES),
-        Shape(groups, size, width, size + -size % LANES),
+        Shape(groups, size, width, max(LANES, size + -size % LANES)),
     )
 
 
@@ -81,39 +82,51 @@ def _layer(inputs: MessageInputs) -> HeadLayer:
     )
 
 
-def _room(layer: HeadLayer) -> Room:
-    """A block's, with at least one target and one edge; nobody lists the features of dense rows."""
-    rows = layer.rows
-    targets, uses = max(1, _CODES // layer.sizes.code), max(rows.width, _USES)
-    if rows.dense:
-        return Room(targets, uses, _EDGES, _EDGES * rows.width)
+def _by_columns(layer: HeadLayer) -> bool:
+    """Whether few features meet the same column of the same W_v: these had better be sorted."""
+    rows, columns = layer.rows, layer.columns
+    if rows.dense or columns.ptr.size == 1:
+        return False
+    visits = layer.source.size * rows.col.size // max(1, rows.crow.size - 1)
+    return visits <= _MANY * columns.seen.size
+
+
+def _room(layer: HeadLayer, *, listed: bool) -> Room:
+    """A block's; without a limit on edges and what comes along them unless that is listed."""
+    size, rows, no_limit = layer.sizes.code, layer.rows, 1 << 62
+    targets, uses = max(_TARGETS, _CODES // size), max(rows.width, _USES)
+    if not listed:
+        return Room(targets, uses, no_limit, no_limit)
     longest = int(np.diff(rows.crow).max(initial=0))
     # Dropout leaves other lengths at every step; the room, and what is kept for it, shall stay.
     return Room(targets, uses, _EDGES, max(_VISITS, 1 << longest.bit_length()))
 
 
-def _own(layer: HeadLayer, threads: int) -> list[HeadScratch]:
-    rows, room = layer.rows, _room(layer)
-    shape = (rows.values.dtype, rows.width, rows.dense, layer.sizes.out, layer.sizes.code, room)
+def _own(layer: HeadLayer, room: Room, threads: int) -> list[HeadScratch]:
+    rows = layer.rows
+    shape = (rows.values.dtype, rows.width, layer.sizes.out, layer.sizes.code, room)
     make = partial(_make_scratch, layer, room)
     buffers: list[HeadScratch] = scratch(("heads", *shape), threads, make)
     return buffers
 
 
 def _make_scratch(layer: HeadLayer, room: Room) -> HeadScratch:
-    rows, sizes, width = layer.rows, layer.sizes, layer.rows.width
+    sizes, width, dtype = layer.sizes, layer.rows.width, layer.rows.values.dtype
 
     def floats(size: int) -> Floats:
-        return aligned(size, rows.values.dtype)
+        return aligned(size, dtype)
 
     def ints(size: int) -> NDArray[np.int32]:
         return np.zeros(size, np.int32)
 
     code, made = LANES * room.targets * sizes.code, 2 * LANES * room.uses
-    weights, pulls = LANES * width * sizes.out, room.edges * sizes.out // LANES * PULL
-    listed = 0 if rows.dense else VISIT * room.visits
+    weights = LANES * width * sizes.out
+    if room.edges > _EDGES:
+        visits = Visits(ints(0), ints(0), floats(0), floats(0))
+    else:
+        pulls = room.edges * sizes.out // LANES * PULL
+        visits = Visits(ints(VISIT * room.visits), ints(width), floats(made), floats(pulls))
     return HeadScratch(
-        room,
         (floats(code), floats(code)),
         (floats(code), floats(code)),
         floats(made),
@@ -122,18 +135,8 @@ def _make_scratch(layer: HeadLayer, room: Room) -> HeadScratch:
         floats(2 * LANES * LANES),
         ints(width),
         Uses(ints(width), ints(room.uses), ints(room.uses)),
-        Visits(ints(listed), ints(width), floats(made), floats(pulls)),
+        visits,
     )
-
-
-def _backward_for(layer: HeadLayer) -> Any:
-    """The kernel that takes less: few features meet the same column of the same W_v, or many."""
-    rows, columns = layer.rows, layer.columns
-    if rows.dense or columns.ptr.size == 1:
-        return head_backward.backward
-    visits = layer.source.size * rows.col.size // max(1, rows.crow.size - 1)
-    many = visits > _MANY * columns.seen.size
-    return head_backward.backward if many else head_columns.backward
 
 
 def forward(inputs: MessageInputs) -> Tensor:
@@ -142,9 +145,10 @@ def forward(inputs: MessageInputs) -> Tensor:
     z = inputs.weight.new_empty(inputs.source.numel(), *inputs.weight.shape[:2])
     cuts = chunks_for(inputs.ptr.numel() - 1)
     pieces = cuts * layer.sizes.groups
-    own = _own(layer, threads_for(pieces, work))
+    room = _room(layer, listed=False)
+    own = _own(layer, room, threads_for(pieces, work))
     bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
-    run(head_lanes.forward, pieces, work, layer, bounds, flat(z), own=own)
+    run(head_lanes.forward, pieces, work, layer, bounds, room, flat(z), own=own)
     return z
 
 
@@ -163,9 +167,12 @@ def backward(inputs: MessageInputs, grad_z: Tensor, *, for_values: bool) -> Mess
     codes = [torch.empty(*inputs.scale_code.shape[:2], padded, dtype=dtype) for _ in range(2)]
     of_codes = (flat(codes[0]), flat(codes[1]))
     grads = Grads(flat(grad_z), weights, of_codes, expands, values.numpy())
-    own = _own(layer, threads_for(cuts * groups, work))
+    listed = _by_columns(layer)
+    kernel = head_columns.backward if listed else head_backward.backward
+    room = _room(layer, listed=listed)
+    own = _own(layer, room, threads_for(cuts * groups, work))
     bounds = cut_targets(layer.rows, layer.columns, layer.ptr, cuts)
-    run(_backward_for(layer), cuts * groups, work, layer, bounds, grads, own=own)
+    run(kernel, cuts * groups, work, layer, bounds, room, grads, own=own)
     given = (inputs.weight, inputs.scale_expand, inputs.shift_expand)
     weight, scale, shift = (torch.empty(part.shape, dtype=dtype) for part in given)
     _turn(head_tables.from_tables, inputs, (weight, scale, shift), (weights, *expands))

@@ -25,7 +25,10 @@ from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store, turn,
 
 
 class Block(NamedTuple):
-    """Some targets, and the edges to them; where one target is all there is, perhaps not all."""
+    """Some targets, and edges to them.
+
+    Of the first one, some edges may have come before; of one that is alone, some may come after.
+    """
 
     begin: int
     end: int
@@ -34,7 +37,7 @@ class Block(NamedTuple):
 
 
 class Room(NamedTuple):
-    """How much a block has at most, unless its first target, or edge, has more."""
+    """How much a block has at most: enough for any one target's uses and any one edge's visits."""
 
     targets: int
     uses: int
@@ -46,8 +49,7 @@ class Uses(NamedTuple):
     """In which columns a block's targets need W_v, column by column.
 
     Those of column f end at `ends[f]`, where those of the next one begin; `target` is counted from
-    the block's first. `order` says where among them a use is that comes so many places after the
-    first one of the first target, as targets have them.
+    the block's first. Target by target, the uses are at `order[0]`, `order[1]` and so on.
     """
 
     ends: NDArray[np.int32]
@@ -78,10 +80,9 @@ def _fitting(rows, source, first, last, edges, visits):
 
 @part
 def next_block(rows, columns, source, ptr, last_block, end, room):
-    """As many targets after the last block as find room, with all their edges.
+    """As many edges that are left of the last block, and targets after it, as find room.
 
-    Or more edges of its last target, if that has any left, or some of the next target's, if these
-    are more than find room.
+    Targets with all their edges, but for the first, which has as many as find room.
     """
     begin, first = last_block.end, last_block.last_edge
     if last_block.begin < begin and first < ptr[begin]:

@@ -8,24 +8,25 @@ import torch
 from torch import Tensor
 
 from nodewise.ops.fused import pool
+from nodewise.ops.fused.arrays import flat
 from nodewise.ops.fused.threads import chunks_for, run, threads_for
 from nodewise.ops.inputs import PoolInputs
 
 
 def _array(tensor: Tensor | None, like: Tensor) -> Any:
-    return (like.new_empty(0) if tensor is None else tensor).detach().contiguous().numpy()
+    return flat(like.new_empty(0) if tensor is None else tensor)
 
 
 def _given(inputs: PoolInputs) -> tuple[Any, ...]:
     """The inputs as the kernels take them."""
     values, weight, crow, col, source, ptr, out_crow, out_col, _ = inputs
     return (
-        (crow.numpy(), col.numpy()),
+        (flat(crow), flat(col)),
         _array(values, values),
         _array(weight, values),
-        source.numpy(),
-        ptr.numpy(),
-        (out_crow.numpy(), out_col.numpy()),
+        flat(source),
+        flat(ptr),
+        (flat(out_crow), flat(out_col)),
     )
 
 
@@ -62,8 +63,7 @@ def backward(
 def without_zeros(crow: Tensor, col: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Offsets, columns and values of sparse rows, of the entries that are not zero."""
     # One more place: whatever comes after the last entry is written there.
-    kept = torch.empty_like(crow), col.new_empty(len(col) + 1), values.new_empty(len(col) + 1)
-    given = (part.detach().numpy() for part in (crow, col, values, *kept))
-    run(pool.without_zeros, 1, 0, *given)
+    kept = crow.new_empty(len(crow)), col.new_empty(len(col) + 1), values.new_empty(len(col) + 1)
+    run(pool.without_zeros, 1, 0, *map(flat, (crow, col, values, *kept)))
     count = int(kept[0][-1])
     return kept[0], kept[1][:count], kept[2][:count]

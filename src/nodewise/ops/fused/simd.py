@@ -35,11 +35,17 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, LANES))
 
 
+def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    """Where an array's elements begin, if they lie side by side: nothing here looks at strides."""
+    if array_type.layout != "C":
+        raise TypeError(f"{array_type}: kernels take arrays without gaps, as `arrays.flat` makes")
+    return context.make_array(array_type)(context, builder, value=array).data
+
+
 def _address(
     context: Any, builder: Any, array_type: Any, array: Any, index: Any, lanes: int = LANES
 ) -> Any:
-    data = context.make_array(array_type)(context, builder, value=array).data
-    first = builder.gep(data, [index])
+    first = builder.gep(_data(context, builder, array_type, array), [index])
     return builder.bitcast(
         first, ir.VectorType(context.get_value_type(array_type.dtype), lanes).as_pointer()
     )
@@ -78,7 +84,7 @@ def get(typingctx: Any, array: Any, index: Any) -> Any:
     """One element of a flat array, without asking first if the index is negative."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, value=args[0]).data
+        data = _data(context, builder, signature.args[0], args[0])
         return builder.load(builder.gep(data, [args[1]]))
 
     return array.dtype(array, types.intp), emit
@@ -89,7 +95,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of an element of a flat array, without waiting for it."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, value=args[0]).data
+        data = _data(context, builder, signature.args[0], args[0])
         byte = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])

@@ -92,7 +92,7 @@ def _take_codes(code, sizes, head, groups, some):
     begin, end, size = GROUP * groups[0], GROUP * groups[1], sizes.bottleneck
     for v in range(begin, end):
         at, to = (v * sizes.heads + head) * sizes.code, (v - begin) * size
-        if v < sizes.nodes and sizes.code % 8 == 0:
+        if v < sizes.nodes and sizes.code == size and size % 8 == 0:
             for k in range(0, size, 8):
                 store(some, to + k, load(code, at + k))
         else:
