@@ -27,7 +27,7 @@ from nodewise.ops.inputs import MessageGrads, MessageInputs
 # A block has so many numbers of a head's codes, unless those of some targets are more, and uses of
 # columns: often enough each column comes again. Where features along edges are listed, it has so
 # many edges and features.
-_CODES, _TARGETS, _USES, _EDGES, _VISITS = 2048, 16, 16384, 2048, 32768
+_CODES, _TARGETS, _USES, _EDGES, _VISITS = 2048, 32, 16384, 2048, 32768
 # With so many features for each use of a column, gathering T_v takes less than sorting them.
 _MANY = 4
 
