@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numba
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,6 +16,7 @@ from nodewise.ops import dispatch, reference, registered
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused import head_pack, own_pack, squares_pack, threads
 from nodewise.ops.fused.panel_pack import panel_of
+from nodewise.ops.fused.simd import get
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows
 from tests.graphs import sparse
@@ -188,6 +191,13 @@ def test_arrays_of_rows_may_have_gaps(what: str, thinned: bool) -> None:
             found.append((dispatch.messages(given, weight, *pairs, hood), dense))
     for ours, expected in zip(*found, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_kernels_refuse_arrays_whose_strides_they_would_not_look_at() -> None:
+    second = numba.njit(lambda array: get(array, 1))
+    assert second(np.arange(6.0)) == 1
+    with pytest.raises(TypeError, match="without gaps"):
+        second(np.arange(6.0)[::2])
 
 
 @pytest.mark.parametrize("many", [0, 1000])
