@@ -3,10 +3,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.ops.fused.cuts import cut_rows, cut_targets
+from nodewise.ops.fused.launch import cut_targets
 from nodewise.ops.fused.layer import Columns, Rows
 
 
@@ -25,15 +25,6 @@ def assert_even(found: list[int], work: list[int]) -> None:
     assert max(found) <= sum(work) / len(found) + max(work, default=0) + 1
 
 
-@settings(deadline=None)  # the first call compiles
-@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 9))
-def test_rows_are_cut_by_their_entries(lengths: list[int], cuts: int) -> None:
-    crow = offsets(lengths, np.int32)
-    work = [length + 4 for length in lengths]
-    assert_even(works(list(cut_rows(crow, cuts)), work), work)
-
-
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20)), max_size=60),
     st.integers(1, 9),
@@ -61,6 +52,11 @@ def test_targets_are_cut_by_columns_and_edges(
     assert_even(works(bounds, work), work)
 
 
-def test_a_hub_does_not_share_its_cut() -> None:
-    crow = offsets([2000, *[10] * 100], np.int32)
-    assert list(cut_rows(crow, 2)) == [0, 1, 101]
+def test_a_hub_does_not_share_its_chunk() -> None:
+    rows = Rows(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1), 1, True)
+    columns = Columns(offsets([0] * 101, np.int32), np.zeros(0, np.int32))
+    assert list(cut_targets(rows, columns, offsets([2000, *[10] * 100], np.int64), 2)) == [
+        0,
+        1,
+        101,
+    ]

@@ -150,13 +150,6 @@ def test_places_of_sums_are_found_once_for_a_graph() -> None:
     assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
 
 
-def test_places_of_rows_alone_are_their_own() -> None:
-    case = a_case(0.0)
-    rows = sparse(case.x)
-    crow, col = rows.pooled_places(case.hood.of_themselves())
-    assert crow is rows.crow and col is rows.col
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_dropped_entries_make_no_difference(rate: float) -> None:
     case = a_case(rate)
@@ -219,7 +212,7 @@ def test_dropped_entries_have_a_gradient_where_it_is_asked_for() -> None:
 def test_rows_without_their_zeros_are_the_same_rows() -> None:
     x = torch.tensor([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [3.0, 0.0, 4.0], [0.0, 0.0, 0.0]])
     stored = SparseRows.from_dense(torch.ones(4, 3)).with_values(x.flatten())
-    crow, col, values = registered.without_zeros(stored.crow, stored.col, stored.values)
+    crow, col, values = registered.compact(stored.crow, stored.col, stored.values, 3)
     assert crow.tolist() == [0, 1, 1, 3, 3]
     assert col.tolist() == [1, 0, 2] and values.tolist() == [2, 3, 4]
 
@@ -359,19 +352,6 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     assert set(result.values()) == {"SUCCESS"}
 
 
-@pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("heads", [2, 8])
-def test_opcheck_and_gradcheck_of_own_products(heads: int, as_sparse: bool) -> None:
-    case = a_case(0.0, heads=heads)
-    rows = sparse(case.x * (case.x > 0))
-    *places, values = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
-    inputs = (values, case.weight, *case.scale, *case.shift)
-    leaves = [leaf.clone().requires_grad_() for leaf in inputs]
-    result = torch.library.opcheck(torch.ops.nodewise.own_products, (*places, *leaves, 0.2))
-    assert set(result.values()) == {"SUCCESS"}
-    assert gradcheck(lambda *given: registered.own_products(*places, *given, 0.2), leaves)
-
-
 @pytest.mark.parametrize("gradient", [False, True])
 def test_opcheck_of_squares(gradient: bool) -> None:
     case = a_case(0.0)
@@ -402,12 +382,6 @@ def test_opcheck_of_edges_and_sums() -> None:
     way_back = (rows.columns.row, rows.columns.entry, rows.columns.ccol)
     args = (weight.requires_grad_(), values, rows.col.clone(), rows.crow.clone(), *way_back)
     results.append(torch.library.opcheck(ops.sum_runs, args))
-    rows, on_edges = sparse(torch.rand(5, 4).double()), torch.rand(7).double().requires_grad_()
-    values = rows.values.clone().requires_grad_()
-    args = (values, on_edges, rows.crow.clone(), rows.col.clone(), hood.source, hood.ptr)
-    results.append(
-        torch.library.opcheck(ops.pool_rows, (*args, *rows.pooled_places(hood), rows.width))
-    )
     args = (torch.randn(3, 5).double().requires_grad_(), torch.tensor(7), 0.4)
     results.append(torch.library.opcheck(ops.dropout, args))
     assert all(set(result.values()) == {"SUCCESS"} for result in results)

@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 from hypothesis import given, settings
-from torch import Tensor
 
 from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.ops.dispatch import dropout, pool_rows, project, sum_neighbours, use_kernel
+from nodewise.ops.dispatch import dropout, pool_rows, project
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import SparseRows, as_features, take_rows
 from tests.graphs import MessageCase, message_cases
@@ -36,24 +35,6 @@ def test_dropout_keeps_the_places_and_the_mean() -> None:
     assert torch.equal(dropout(rows, 0.4, training=False).values, rows.values)
 
 
-def test_sums_of_rows_that_stay_as_they_are_are_made_once() -> None:
-    torch.manual_seed(0)
-    rows = SparseRows.from_dense(torch.eye(12))
-    hood = Neighbourhood.from_edges(torch.tensor([[0, 3, 5], [1, 1, 2]]), 12)
-    weight, other = torch.rand(3), torch.rand(3)
-    first = pool_rows(rows, weight, hood)
-    assert pool_rows(rows, weight, hood) is first
-    assert not torch.equal(pool_rows(rows, other, hood).values, first.values)  # type: ignore[union-attr]
-    assert torch.equal(pool_rows(rows, weight, hood).values, first.values)  # type: ignore[union-attr]
-    backwards = Neighbourhood.from_edges(torch.tensor([[1, 1, 2], [0, 3, 5]]), 12)
-    found = pool_rows(rows, weight, backwards).dense()  # type: ignore[union-attr]
-    assert torch.equal(found, sum_neighbours(rows.dense(), weight, backwards))
-    twice = pool_rows(rows.with_values(2 * rows.values), weight, hood)
-    assert torch.equal(twice.values, 2 * first.values)  # type: ignore[union-attr]
-    with use_kernel("reference"):
-        assert isinstance(pool_rows(rows, weight, hood), Tensor)
-
-
 @pytest.mark.parametrize("width", [12, 3])
 def test_sums_follow_rows_and_weights_that_are_changed_in_place(width: int) -> None:
     rows = SparseRows.from_dense(torch.eye(12) if width == 12 else torch.ones(12, width) / width)
@@ -78,17 +59,6 @@ def test_sums_made_in_inference_mode_do_not_stand_in_the_way_of_learning() -> No
     out = conv(rows, block)
     out.sum().backward()
     assert torch.equal(out, seen) and conv.weight.grad is not None
-
-
-def test_sums_of_rows_that_change_are_made_each_time() -> None:
-    rows = SparseRows.from_dense(torch.eye(12))
-    hood = Neighbourhood.from_edges(torch.tensor([[0, 3, 5], [1, 1, 2]]), 12)
-    learned = rows.with_values(rows.values.clone().requires_grad_())
-    thinned = dropout(rows, 0.5, training=True)
-    weight = torch.rand(3, requires_grad=True)
-    for these, on_edges in ((learned, None), (thinned, None), (rows, weight)):
-        found = [pool_rows(these, on_edges, hood) for _ in range(2)]
-        assert found[0] is not found[1]
 
 
 def test_a_csr_tensor_is_taken_apart_once() -> None:
@@ -117,14 +87,6 @@ def test_products_and_their_gradients_are_those_of_the_dense_matrix(share: float
     (2 * (x @ weight.t()) ** 2).sum().backward()
     assert rows.values.grad is not None and x.grad is not None
     torch.testing.assert_close(rows.values.grad, x.grad[x != 0])
-
-
-def test_only_crowded_rows_are_summed_as_a_dense_matrix() -> None:
-    torch.manual_seed(0)
-    hood = Neighbourhood.from_edges(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
-    crowded, sparse = (SparseRows.from_dense(torch.eye(3, width)) for width in (3, 30))
-    assert isinstance(pool_rows(crowded, None, hood), torch.Tensor)
-    assert isinstance(pool_rows(sparse, None, hood), SparseRows)
 
 
 def test_a_dense_matrix_is_made_once_for_the_same_values() -> None:

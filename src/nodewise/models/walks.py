@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nodewise.data.frozen_random import FrozenRandom
-from nodewise.ops.compiled import kernel, part
+from nodewise.ops.compiled import device, kernel
 from nodewise.ops.fused import threads
 from nodewise.ops.neighbourhood import offsets
 
@@ -88,7 +88,7 @@ def _walks(
 
 
 # Numba infers types from the arguments; annotations could only be wrong.
-@part
+@device
 def _splitmix64(key: Any) -> Any:
     z = key * _GOLDEN
     z = (z ^ (z >> _S30)) * _FIRST

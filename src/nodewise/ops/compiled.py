@@ -1,7 +1,12 @@
-"""How kernels are compiled: without the interpreter's lock, and once for a machine."""
+"""How kernels are compiled: without the interpreter's lock, and once for a machine.
+
+Only public options of Numba are used. `inlined` functions stand in inner loops; a `device` function
+is called once for a target or a panel, and compiles once for all its callers.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -11,24 +16,18 @@ from typing import Any
 
 from numba import njit
 
-from nodewise.ops.compiling import watch
-from nodewise.ops.parts import PartCompiler
-
-watch()
-
-# No counting of references to arrays: it is atomic, takes longer than most of what is done between
-# two counts, and keeps the cores waiting for each other. Kernels allocate nothing: nobody needs it.
-# Nobody calls from C either.
-_COMPILE: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
-_PART: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": PartCompiler, **_COMPILE}
+# Every access inside a kernel is compared with its array's size; nothing is kept on disk then.
+CHECKED = os.environ.get("NODEWISE_CHECKED", "") not in ("", "0")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile when first called; kept on disk unless there is no place where we may write."""
+    if CHECKED:
+        return njit(nogil=True, boundscheck=True)(function)
     try:
-        compiled = njit(nogil=True, cache=True, **_COMPILE)(function)
+        compiled = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
-        return njit(nogil=True, **_COMPILE)(function)
+        return njit(nogil=True)(function)
     forget_outdated(Path(compiled.stats.cache_path))
     return compiled
 
@@ -37,28 +36,30 @@ def kernel(function: Callable[..., Any]) -> Any:
 def forget_outdated(kept: Path) -> None:
     """Remove what was compiled before the last change of any file here.
 
-    Numba looks at the kernel's own file only, and not at those its parts come from.
+    Numba looks at the kernel's own file only, and not at those its device functions come from.
     """
-    changed = 0.0
-    for path in Path(__file__).parent.rglob("*.py"):
-        with suppress(OSError):  # an editor's lock, perhaps
-            changed = max(changed, path.stat().st_mtime)
+    changed = sources_changed()
     for index in kept.glob("*.nbi"):
         with suppress(OSError):  # another process was faster, or nobody may
             if index.stat().st_mtime < min(changed, time()):
                 index.unlink()
 
 
-def part(function: Callable[..., Any]) -> Any:
-    """Compile what only kernels call: neither machine code, nor what Python needs to call it."""
-    return njit(**_PART)(function)
+@cache
+def sources_changed() -> float:
+    """When a file that kernels are made of was last changed, in seconds since 1970."""
+    changed = 0.0
+    for path in Path(__file__).parent.rglob("*.py"):
+        with suppress(OSError):  # an editor's lock, perhaps
+            changed = max(changed, path.stat().st_mtime)
+    return changed
+
+
+def device(function: Callable[..., Any]) -> Any:
+    """Compile what only kernels call."""
+    return njit(boundscheck=CHECKED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """The same for what stands in inner loops: written there, and not called.
-
-    To a compiled function every array is seven arguments, and a tuple of arrays a hundred. What is
-    called once for a target or a panel had better be a `part`: written everywhere, it takes longer
-    to compile.
-    """
-    return njit(forceinline=True, **_PART)(function)
+    """The same for what stands in inner loops: LLVM writes it there, and does not call it."""
+    return njit(forceinline=True, boundscheck=CHECKED)(function)

@@ -19,7 +19,7 @@ from nodewise.errors import UnknownNameError
 from nodewise.ops import factored, reference, registered
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.rows import Features, SparseRows, check_rows
 
 KERNELS = ("reference", "factored", "fused")
 SLOPE = 0.2
@@ -80,16 +80,16 @@ def messages(
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero, not negative.
     """
+    check_rows(x, weight.size(2), hood.num_sources)
     kernel = kernel_for(x)
     if kernel == "reference":
         dense = x.dense() if isinstance(x, SparseRows) else x
         return reference.messages(dense, weight, scale, shift, hood, drop, slope)
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, hood, drop, slope)
-    if hood.is_alone and drop is None:
-        rows = (x.crow, x.col, x.values) if isinstance(x, SparseRows) else (None, None, x)
-        own: Tensor = registered.own_products(*rows, weight, *scale, *shift, slope)
-        return own
+    if hood.is_alone and drop is None and not isinstance(x, SparseRows):
+        # A W_v for a single row is not worth forming.
+        return factored.messages(x, weight, scale, shift, hood, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
     rows_and_columns = _rows_and_columns(x, hood, weight.size(0))
     inputs = (*rows_and_columns, weight, *scale, *shift, hood.source, hood.ptr)
@@ -110,7 +110,7 @@ def _rows_and_columns(x: Features, hood: Neighbourhood, heads: int) -> tuple[Ten
     columns = (None, None) if x.is_crowded else x.pooled_places(hood)
     rows = (x.crow, x.col, x.values)
     if x.is_thinned and not x.values.requires_grad:
-        rows = registered.without_zeros(*rows)
+        rows = registered.compact(*rows, x.width)
     return *rows, *columns
 
 
@@ -209,29 +209,9 @@ def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Ten
     return _sum_runs(x, weight, hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
 
 
-def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Features:
-    """As `sum_neighbours` for rows of either kind; sums of sparse rows are sparse.
-
-    Sums of the same `SparseRows` over the same neighbourhood, neither dropped out nor learned, are
-    made once.
-    """
-    if not isinstance(x, SparseRows):
-        return sum_neighbours(x, weight, hood)
-    given = (x.values,) if weight is None else (x.values, weight)
-    learned = any(part.requires_grad for part in given)
-    # An inference tensor has no version that would tell of changes.
-    untold = torch.compiler.is_compiling() or any(part.is_inference() for part in given)
-    if x.is_thinned or learned or untold:
-        return _pool_sparse(x, weight, hood)
-    return x.pooled(kernel_for(x), weight, hood, _pool_sparse)
-
-
-def _pool_sparse(x: SparseRows, weight: Tensor | None, hood: Neighbourhood) -> Features:
-    if kernel_for(x) != "fused" or x.is_crowded:
-        return sum_neighbours(x.dense(), weight, hood)
-    places, edges = x.pooled_places(hood), (hood.source, hood.ptr)
-    values = registered.pool_rows(x.values, weight, x.crow, x.col, *edges, *places, x.width)
-    return SparseRows(*places, values, x.width)
+def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """As `sum_neighbours` for rows of either kind; sums of sparse rows are dense."""
+    return sum_neighbours(x.dense() if isinstance(x, SparseRows) else x, weight, hood)
 
 
 def gather_sources(x: Tensor, hood: Neighbourhood) -> Tensor:
@@ -239,28 +219,28 @@ def gather_sources(x: Tensor, hood: Neighbourhood) -> Tensor:
     if kernel_for(x) != "fused":
         return x[hood.source]
     back = hood.reverse
-    each = torch.arange(hood.num_edges + 1, device=x.device)
-    return _sum_runs(x, None, hood.source, each, back.edge_id, back.edge_id, back.ptr)
+    return _sum_runs(x, None, hood.source, hood.each, back.edge_id, back.edge_id, back.ptr)
 
 
 def gather_targets(x: Tensor, hood: Neighbourhood) -> Tensor:
     """x_i: each edge's target row, shape (E, ...), with a gradient summed in order."""
     if kernel_for(x) != "fused":
         return x[hood.target]
-    each = torch.arange(hood.num_edges + 1, device=x.device)
-    return _sum_runs(x, None, hood.target, each, each[:-1], each[:-1], hood.ptr)
+    number = hood.edge_number
+    return _sum_runs(x, None, hood.target, hood.each, number, number, hood.ptr)
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
     """The weighted sum over C_v of what stands on the edges; weights as in `sum_neighbours`."""
     if kernel_for(messages) != "fused":
         return reference.sum_edges(messages, weight, hood)
-    each = torch.arange(hood.num_edges + 1, device=messages.device)
-    return _sum_runs(messages, weight, each[:-1], hood.ptr, hood.target, each[:-1], each)
+    number = hood.edge_number
+    return _sum_runs(messages, weight, number, hood.ptr, hood.target, number, hood.each)
 
 
 def project(x: Features, weight: Tensor) -> Tensor:
     """x weight^T for dense or sparse rows, shape (N, out); weight is (out, in)."""
+    check_rows(x, weight.size(1))
     if not isinstance(x, SparseRows):
         return reference.project(x, weight)
     if kernel_for(x) != "fused" or x.is_crowded:

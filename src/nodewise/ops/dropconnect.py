@@ -15,16 +15,15 @@ import torch
 from torch import Tensor
 
 from nodewise.errors import InputError
-
-# "lowbias32" (C. Wellons, 2018): (shift, factor) rounds and a last shift, bias below 0.2 bits.
-MIX = ((16, 0x7FEB352D), (15, 0x846CA68B))
-LAST_SHIFT = 16
-# Steps between neighbouring lanes, inputs, heads and nodes: odd, far apart, no small multiples.
-LANE_STRIDE = 0x9E3779B9
-INPUT_STRIDE = 0x85EBCA6B
-HEAD_STRIDE = 0xC2B2AE35
-NODE_STRIDE = 0x27D4EB2F
-_WORD = 0xFFFFFFFF
+from nodewise.ops.hashing import (
+    HEAD_STRIDE,
+    INPUT_STRIDE,
+    LANE_STRIDE,
+    LAST_SHIFT,
+    MIX,
+    NODE_STRIDE,
+    WORD,
+)
 
 
 class DropConnect(NamedTuple):
@@ -52,7 +51,7 @@ class DropConnect(NamedTuple):
     @property
     def threshold(self) -> int:
         """The hash below which an entry is dropped."""
-        return min(round(self.rate * 2**32), _WORD)
+        return min(round(self.rate * 2**32), WORD)
 
 
 def check_rate(name: str, rate: float) -> None:
@@ -70,7 +69,7 @@ def check_rate(name: str, rate: float) -> None:
 def mix(bits: Tensor) -> Tensor:
     """The 32-bit hash, on int64 tensors that hold 32-bit words."""
     for shift, factor in MIX:
-        bits = ((bits ^ (bits >> shift)) * factor) & _WORD
+        bits = ((bits ^ (bits >> shift)) * factor) & WORD
     return bits ^ (bits >> LAST_SHIFT)
 
 
@@ -88,10 +87,10 @@ def keep_mask(drop: DropConnect, nodes: Tensor, heads: int, out: int, width: int
     head = torch.arange(heads, device=device)
     column = torch.arange(width, device=device)
     row = torch.arange(out, device=device)
-    node_bits = mix((nodes * NODE_STRIDE + drop.seed) & _WORD)
-    head_bits = mix((node_bits[:, None] + head * HEAD_STRIDE) & _WORD)
-    input_bits = mix((head_bits[..., None] + column * INPUT_STRIDE) & _WORD)
-    entry_bits = mix((input_bits[:, :, None, :] + row[:, None] * LANE_STRIDE) & _WORD)
+    node_bits = mix((nodes * NODE_STRIDE + drop.seed) & WORD)
+    head_bits = mix((node_bits[:, None] + head * HEAD_STRIDE) & WORD)
+    input_bits = mix((head_bits[..., None] + column * INPUT_STRIDE) & WORD)
+    entry_bits = mix((input_bits[:, :, None, :] + row[:, None] * LANE_STRIDE) & WORD)
     return (entry_bits >= drop.threshold).to(torch.float64)
 
 
@@ -102,5 +101,5 @@ def keep_entries(drop: DropConnect, count: int, device: torch.device) -> Tensor:
     """
     entry = torch.arange(count, device=device)
     eight = torch.div(entry, 8, rounding_mode="floor")
-    block_bits = mix((mix(drop.seed) + eight * INPUT_STRIDE) & _WORD)
-    return mix((block_bits + entry % 8 * LANE_STRIDE) & _WORD) >= drop.threshold
+    block_bits = mix((mix(drop.seed) + eight * INPUT_STRIDE) & WORD)
+    return mix((block_bits + entry % 8 * LANE_STRIDE) & WORD) >= drop.threshold

@@ -7,11 +7,42 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from nodewise.errors import InputError
+from nodewise.ops.safety import check_edges, check_index, check_shape
+
 
 def offsets(index: Tensor, size: int) -> Tensor:
     """Where each number's run begins in a sorted index: size + 1 offsets."""
     counts = index.new_zeros(size + 1).scatter_add_(0, index + 1, torch.ones_like(index))
     return counts.cumsum(0)
+
+
+def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> None:
+    """Check that every edge leads from a source node to a target node.
+
+    Raises:
+        InputError: One does not, or the tensor is none of edges.
+    """
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
+        raise InputError(
+            "edge_index",
+            "must be int64 of shape (2, E): sources above targets",
+            value=f"{tuple(edge_index.shape)}, {edge_index.dtype}",
+            way_out="transpose or convert it",
+        )
+    bounds = torch.tensor([[num_sources], [num_targets]], device=edge_index.device)
+    outside = (edge_index < 0) | (edge_index >= bounds)
+    if torch.compiler.is_compiling():
+        torch._assert_async(~outside.any(), "edge_index names a node that is not there")
+    elif bool(outside.any()):
+        end, edge = outside.nonzero()[0].tolist()
+        raise InputError(
+            "edge_index",
+            f"must be at least 0 and below {int(bounds[end])}, the number of nodes",
+            value=int(edge_index[end, edge]),
+            position=(end, edge),
+            way_out="number the nodes from 0 on, or give features to all of them",
+        )
 
 
 @dataclass(frozen=True)
@@ -38,10 +69,19 @@ class Neighbourhood:
     is_alone: bool = False
     # Holds `reverse` once it was asked for; functools.cached_property does not compile.
     _kept: list[Neighbourhood] = field(default_factory=list, init=False, repr=False, compare=False)
+    # What `each` and `edge_number` gave.
+    _each: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
     # What `shares` gave, by type.
     _shares: dict[torch.dtype, Tensor] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        # A compiled model makes no look-ups; its kernels check by themselves.
+        if not torch.compiler.is_compiling():
+            check_edges(self.source, self.ptr, self.num_sources, None)
+            check_shape("target", self.target, (self.num_edges,))
+            check_index("target", self.target, self.num_targets, of="targets")
 
     @classmethod
     def from_edges(
@@ -54,6 +94,7 @@ class Neighbourhood:
             num_targets: How many target nodes there are.
             num_sources: How many source nodes; as many as targets if not given.
         """
+        check_edge_index(edge_index, num_targets, num_sources or num_targets)
         source, target = edge_index
         target, order = torch.sort(target, stable=True)
         ptr = offsets(target, num_targets)
@@ -78,6 +119,23 @@ class Neighbourhood:
     def degree(self) -> Tensor:
         """|C_v| for each target."""
         return self.ptr[1:] - self.ptr[:-1]
+
+    @property
+    def each(self) -> Tensor:
+        """0, 1, ... E: the offsets of runs of one edge each, shape (E + 1,)."""
+        if torch.compiler.is_compiling():
+            return torch.arange(self.num_edges + 1, device=self.ptr.device)
+        if not self._each:
+            with torch.inference_mode(False):  # it may be kept for learning
+                each = torch.arange(self.num_edges + 1, device=self.ptr.device)
+                self._each.extend([each, each[:-1]])
+        return self._each[0]
+
+    @property
+    def edge_number(self) -> Tensor:
+        """0, 1, ... E - 1, shape (E,)."""
+        each = self.each
+        return each[:-1] if torch.compiler.is_compiling() else self._each[1]
 
     def shares(self, dtype: torch.dtype) -> Tensor:
         """1 / |C_v| on each edge to v: the weights of a mean, shape (E,)."""

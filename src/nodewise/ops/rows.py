@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -10,7 +9,9 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from nodewise.errors import InputError
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
+from nodewise.ops.safety import check_shape, check_sparse
 
 # The share of entries from which on products and sums are taken of the dense matrix: they do
 # several times as many multiplications a second as those of sparse rows.
@@ -70,13 +71,24 @@ class SparseRows:
     _dense: list[tuple[int, Tensor]] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
-    _pooled: list[_Pooled] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # A compiled model makes no look-ups; its kernels check by themselves.
+        if not torch.compiler.is_compiling():
+            check_sparse("x", self.crow, self.col, self.values, self.width)
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
         """Take a `torch.sparse_csr` matrix apart; 32-bit indices are half the memory to walk."""
-        crow, col = x.crow_indices().to(torch.int32), x.col_indices().to(torch.int32)
-        return cls(crow, col, x.values(), x.size(1))
+        crow, col = x.crow_indices(), x.col_indices()
+        # Before they are cut to 32 bits, which would bring large numbers back into range.
+        check_sparse("x", crow, col, x.values(), x.size(1))
+        check_shape("x.crow", crow, (x.size(0) + 1,))
+        if col.numel() >= 2**31:
+            raise InputError(
+                "x", "has too many entries for 32-bit offsets", value=col.numel(), way_out="cut it"
+            )
+        return cls(crow.to(torch.int32), col.to(torch.int32), x.values(), x.size(1))
 
     @classmethod
     def from_dense(cls, x: Tensor) -> SparseRows:
@@ -97,42 +109,15 @@ class SparseRows:
 
     def pooled_places(self, hood: Neighbourhood) -> Places:
         """Where the sums of these rows over each C_v have entries, found once for a graph."""
-        if hood.is_alone and not self._repeats_columns:
-            return Places(self.crow, self.col)
         if self._kept.pooled is None or self._kept.pooled[0] is not hood:
             with torch.inference_mode(False):
                 self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
 
-    def pooled(self, how: str, weight: Tensor | None, hood: Neighbourhood, make: Sums) -> Features:
-        """Sums of these rows under some weights, made anew unless nothing has changed since.
-
-        Args:
-            how: The kernel's name.
-            weight: Weights of the edges, if any.
-            hood: The edges.
-            make: Makes the sums.
-        """
-        versions = self.values._version, None if weight is None else weight._version
-        for kept in self._pooled:
-            same = kept.weight is weight and kept.hood is hood
-            if same and (kept.how, kept.versions) == (how, versions):
-                return kept.sums
-        with torch.inference_mode(False):
-            sums = make(self, weight, hood)
-        self._pooled[:] = [_Pooled(how, weight, hood, versions, sums)]
-        return sums
-
     @property
     def is_crowded(self) -> bool:
         """Whether so little is zero that products and sums of the dense matrix are faster."""
         return self.values.numel() >= _CROWDED * self.num_rows * self.width
-
-    @property
-    def _repeats_columns(self) -> bool:
-        """Whether a row has more entries than there are columns; kernels have room for these."""
-        lengths = self.crow[1:] - self.crow[:-1]
-        return lengths.numel() > 0 and int(lengths.max()) > self.width
 
     def _row(self) -> Tensor:
         """The row of each entry."""
@@ -198,21 +183,8 @@ def _united(rows: SparseRows, hood: Neighbourhood) -> Places:
 
 
 Features = Tensor | SparseRows
-# From rows, weights of the edges and the edges to the sums over each C_v.
-Sums = Callable[[SparseRows, Tensor | None, Neighbourhood], Features]
 
-
-class _Pooled(NamedTuple):
-    """Sums of rows over each C_v, and what they were made of and by."""
-
-    how: str
-    weight: Tensor | None
-    hood: Neighbourhood
-    versions: tuple[int, int | None]
-    sums: Features
-
-
-# From a CSR tensor to its rows, as long as the tensor lives.
+# From a CSR tensor to the versions of its indices when seen, and its rows, as long as it lives.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
@@ -220,11 +192,34 @@ def as_features(x: Features) -> Features:
     """What the ops take: a dense tensor as it is, a CSR tensor as its three arrays."""
     if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
         return x
-    if x not in _rows_of:
-        _rows_of[x] = SparseRows.from_csr(x)
-    return _rows_of[x].with_values(x.values())  # type: ignore[no-any-return]
+    versions = _versions(x)
+    kept = _rows_of.get(x)
+    if kept is None or versions is None or kept[0] != versions:
+        kept = _rows_of[x] = versions, SparseRows.from_csr(x)
+    return kept[1].with_values(x.values())  # type: ignore[no-any-return]
+
+
+def _versions(x: Tensor) -> tuple[int, int] | None:
+    """The version counters of a CSR tensor's indices; None where they are not counted."""
+    if x.is_inference():
+        return None
+    return x.crow_indices()._version, x.col_indices()._version
 
 
 def take_rows(x: Features, index: Tensor) -> Features:
     """Rows of either kind of features."""
     return x.take(index) if isinstance(x, SparseRows) else x[index]
+
+
+def check_rows(x: Features, width: int, count: int | None = None) -> None:
+    """Check that features have so many columns, and so many rows.
+
+    Raises:
+        InputError: They have not.
+    """
+    rows = (x.num_rows, x.width) if isinstance(x, SparseRows) else tuple(x.shape)
+    if len(rows) != 2 or rows[1] != width or count not in (None, rows[0]):
+        expected = f"({'nodes' if count is None else count}, {width})"
+        raise InputError(
+            "x", f"must have the shape {expected}", value=rows, way_out="check the sizes"
+        )

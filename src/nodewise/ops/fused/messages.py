@@ -1,62 +1,77 @@
-"""Node-level localized messages z_uv = W_v h_u (Eqs. 4 and 6), on CPU lanes.
+"""Node-level localized messages z_uv = W_v h_u with W_v = W * a_v + b_v (Eqs. 4 and 6).
 
-For one target node v at a time the kernel forms W_v in cache, only in the columns that occur in its
-neighbourhood, uses it for all neighbours and throws it away.
+For one target v at a time the kernel forms W_v in cache, in the active columns only, applies it to
+the features of all neighbors, and throws it away.
 
-Order of every sum is fixed: target nodes are cut into a number of chunks that depends on the sizes
-only, each chunk adds up by itself, and chunks are added in order. So the bits are the same on one
-thread and on many.
+Layouts: W_v (active columns, blocks of a tile, 8); messages (E, heads, out); the rest in `layer`.
+
+Speed is bound by arithmetic on dense rows (four neighbors share every load of W_v), and on sparse
+rows by the cache, which a load per feature keeps busy.
+
+The order of every sum is fixed: targets are cut into chunks that depend on sizes only. So the bits
+are the same on one thread and on many.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nodewise.ops.compiled import inlined, kernel, part
-from nodewise.ops.dropconnect import NODE_STRIDE
-from nodewise.ops.fused.fours import fma_four, load_four, store_four
+from nodewise.ops.compiled import device, inlined, kernel
+from nodewise.ops.fused.generate import generate
 from nodewise.ops.fused.layer import (
-    WORD,
-    ask_for_row,
+    drop_mask,
     four_rows,
-    generate_tile,
-    mask,
-    mix,
-    place,
+    list_columns,
+    message_place,
+    prefetch_row,
     row_bounds,
-    take_columns,
     tile_bounds,
 )
-from nodewise.ops.fused.simd import add, fma, full, get, load, mul, store
+from nodewise.ops.fused.simd import (
+    add,
+    fma,
+    fma_four,
+    full,
+    get,
+    load,
+    load_four,
+    mix,
+    mul,
+    put,
+    size,
+    store,
+    store_four,
+    views,
+    zeros,
+)
+from nodewise.ops.hashing import NODE_STRIDE, WORD
 
 
-@part
-def form(weight, per_head, width, padded, drop, first, tile, v, scale, shift, seen, count, local):
-    """A tile of W_v (Eq. 4), W * a + b in the columns in use, DropConnect on top.
-
-    `local` is laid out (count, tile, 8), `seen` has `count` columns in use.
-    """
+@device
+def form_local(layer, v, first, tile, count, scratch):
+    """A tile of W_v (Eq. 4) in the active columns, DropConnect on top."""
+    blocks, width, drop = layer.blocks, layer.rows.width, layer.drop
     node_key = mix((v * NODE_STRIDE + drop.seed) & WORD)
     for t in range(tile):
         block = first + t
-        head, lane = block // per_head, 8 * (block % per_head)
-        row = (head - first // per_head) * padded
+        head, lane = block // blocks.per_head, 8 * (block % blocks.per_head)
+        row = (head - first // blocks.per_head) * scratch.padded
         for c in range(count):
-            f = np.int64(get(seen, c))
-            w = load(weight, 8 * (block * width + f))
-            w = fma(w, full(get(scale, row + c)), add(w, full(get(shift, row + c))))
+            f = np.int64(get(scratch.active, c))
+            w = load(blocks.weight, 8 * (block * width + f))
+            a, b = full(get(scratch.scale, row + c)), full(get(scratch.shift, row + c))
+            w = fma(w, a, add(w, b))
             if drop.threshold > 0:
-                w = mul(mul(w, full(drop.grow)), mask(drop, node_key, head, f, lane, w))
-            store(local, 8 * (c * tile + t), w)
+                w = mul(mul(w, full(drop.grow)), drop_mask(drop, node_key, head, f, lane, w))
+            store(scratch.local, 8 * (c * tile + t), w)
 
 
 @inlined
-def _project_one(local, rows, slot, u):
+def _sparse_times_one(local, rows, slot, u):
     """Eight rows of W_v h_u; four partial sums hide the latency of the multiply-add."""
     begin, end, base = row_bounds(rows, u)
     values, col = rows.values, rows.col
-    a = full(local.dtype.type(0))
-    b = c = d = a
+    a = b = c = d = zeros(local)
     j = begin
     while j + 4 <= end:
         a = fma(full(get(values, j)), load(local, 8 * get(slot, get(col, j - base))), a)
@@ -71,46 +86,34 @@ def _project_one(local, rows, slot, u):
 
 
 @inlined
-def _project_four(local, rows, slot, u):
-    """Four times eight rows of W_v h_u: every feature is looked up once for all four."""
+def _sparse_times_four(local, rows, slot, u):
+    """Four blocks of W_v h_u: every feature is looked up once for all four."""
     begin, end, base = row_bounds(rows, u)
     values, col = rows.values, rows.col
-    a = full(local.dtype.type(0))
-    b = c = d = e = f = g = h = a
+    zero = zeros(local)
+    some = others = (zero, zero, zero, zero)
     j = begin
     while j + 2 <= end:
-        x, at = full(get(values, j)), 32 * get(slot, get(col, j - base))
-        a, b = fma(x, load(local, at), a), fma(x, load(local, at + 8), b)
-        c, d = fma(x, load(local, at + 16), c), fma(x, load(local, at + 24), d)
-        x, at = full(get(values, j + 1)), 32 * get(slot, get(col, j + 1 - base))
-        e, f = fma(x, load(local, at), e), fma(x, load(local, at + 8), f)
-        g, h = fma(x, load(local, at + 16), g), fma(x, load(local, at + 24), h)
+        at, next_at = 32 * get(slot, get(col, j - base)), 32 * get(slot, get(col, j + 1 - base))
+        some = fma_four(full(get(values, j)), load_four(local, at, 8), some)
+        others = fma_four(full(get(values, j + 1)), load_four(local, next_at, 8), others)
         j += 2
     if j < end:
-        x, at = full(get(values, j)), 32 * get(slot, get(col, j - base))
-        a, b = fma(x, load(local, at), a), fma(x, load(local, at + 8), b)
-        c, d = fma(x, load(local, at + 16), c), fma(x, load(local, at + 24), d)
-    return add(a, e), add(b, f), add(c, g), add(d, h)
+        at = 32 * get(slot, get(col, j - base))
+        some = fma_four(full(get(values, j)), load_four(local, at, 8), some)
+    return (
+        add(some[0], others[0]),
+        add(some[1], others[1]),
+        add(some[2], others[2]),
+        add(some[3], others[3]),
+    )
 
 
 @inlined
-def _write(heads, per_head, out, first, tile, edge, spare, start, messages):
-    """A tile's part of one edge's message, from eight lanes a block in `spare`."""
-    for t in range(tile):
-        at, width = place(heads, per_head, out, first + t, edge)
-        if width == 8:
-            store(messages, at, load(spare, start + 8 * t))
-        else:
-            for o in range(width):
-                messages[at + o] = spare[start + 8 * t + o]
-
-
-@inlined
-def _rows_one(local, values, width, starts, spare):
-    """Eight rows of W_v times four dense h_u: a column of W_v is used for all four at once."""
+def _dense_times_one(local, values, width, starts, spare):
+    """Eight rows of W_v times four dense h_u: a column of W_v is loaded once for all four."""
     p, q, r, s = starts
-    a = full(local.dtype.type(0))
-    b = c = d = e = g = h = i = a
+    a = b = c = d = e = g = h = i = zeros(local)
     for f in range(0, width - 1, 2):
         w, x = load(local, 8 * f), load(local, 8 * f + 8)
         a, e = fma(full(get(values, p + f)), w, a), fma(full(get(values, p + f + 1)), x, e)
@@ -125,10 +128,10 @@ def _rows_one(local, values, width, starts, spare):
 
 
 @inlined
-def _rows_four(local, values, width, starts, spare):
-    """Four times eight rows of W_v times four dense h_u."""
+def _dense_times_four(local, values, width, starts, spare):
+    """Four blocks of W_v times four dense h_u."""
     p, q, r, s = starts
-    zero = full(local.dtype.type(0))
+    zero = zeros(local)
     a = b = c = d = (zero, zero, zero, zero)
     for f in range(width):
         four = load_four(local, 32 * f, 8)
@@ -142,53 +145,57 @@ def _rows_four(local, values, width, starts, spare):
     store_four(spare, 96, 8, d)
 
 
-@part
-def _send(rows, slot, heads, per_head, out, first, tile, edges, source, local, messages, spare):
-    """Messages from all sources to one target, along some `edges`, for a tile of blocks."""
-    where = (heads, per_head, out, first, tile)
+@inlined
+def _write(blocks, first, tile, edge, spare, start, messages):
+    """A tile's part of one edge's message, from eight lanes a block in `spare`."""
+    for t in range(tile):
+        at, real = message_place(blocks, first + t, edge)
+        if real == 8:
+            store(messages, at, load(spare, start + 8 * t))
+        else:
+            for o in range(real):
+                put(messages, at + o, get(spare, start + 8 * t + o))
+
+
+@device
+def _send(rows, blocks, first, tile, begin, end, source, scratch, messages):
+    """Messages along some edges to one target, for a tile of blocks."""
+    local, slot, spare = scratch.local, scratch.slot, scratch.spare
     if rows.dense:
-        begin, end = edges
         for edge in range(begin, end, 4):
             starts = four_rows(rows, source, edge, end - 1)
             for i in range(4, 8):
-                ask_for_row(rows, source, edge + i)
+                prefetch_row(rows, source, edge + i)
             if tile == 1:
-                _rows_one(local, rows.values, rows.width, starts, spare)
+                _dense_times_one(local, rows.values, rows.width, starts, spare)
             else:
-                _rows_four(local, rows.values, rows.width, starts, spare)
+                _dense_times_four(local, rows.values, rows.width, starts, spare)
             for i in range(min(4, end - edge)):
-                _write(*where, edge + i, spare, 8 * tile * i, messages)
+                _write(blocks, first, tile, edge + i, spare, 8 * tile * i, messages)
         return
-    for edge in range(*edges):
-        ask_for_row(rows, source, edge + 1)
+    for edge in range(begin, end):
+        prefetch_row(rows, source, edge + 1)
+        u = get(source, edge)
         if tile == 1:
-            store(spare, 0, _project_one(local, rows, slot, source[edge]))
+            store(spare, 0, _sparse_times_one(local, rows, slot, u))
         else:
-            store_four(spare, 0, 8, _project_four(local, rows, slot, source[edge]))
-        _write(*where, edge, spare, 0, messages)
-
-
-@part
-def _forward_target(layer, v, first, tile, own, messages):
-    """Messages to one target from a tile of blocks."""
-    rows, blocks, seen = layer.rows, layer.blocks, own.seen
-    heads, per_head, width = blocks.heads, blocks.per_head, rows.width
-    count = take_columns(layer.columns, v, seen, own.slot)
-    at = (heads, per_head, width, v, first, tile, layer.slope, seen, count, own.spare)
-    generate_tile(layer.scale, *at, (own.scale, own.padded))
-    generate_tile(layer.shift, *at, (own.shift, own.padded))
-    local = (own.scale, own.shift, seen, count, own.local)
-    form(blocks.weight, per_head, width, own.padded, layer.drop, first, tile, v, *local)
-    edges = (layer.ptr[v], layer.ptr[v + 1])
-    where = (heads, per_head, blocks.out, first, tile, edges, layer.source)
-    _send(rows, own.slot, *where, own.local, messages, own.spare)
+            store_four(spare, 0, 8, _sparse_times_four(local, rows, slot, u))
+        _write(blocks, first, tile, edge, spare, 0, messages)
 
 
 @kernel
-def forward(first, last, own, layer, bounds, messages):
-    """Fill `messages` (E, heads, out); a piece of work is a tile for some of the targets."""
-    blocks, cuts = layer.blocks.heads * layer.blocks.per_head, bounds.size - 1
-    for piece in range(first, last):
-        (block, tile), cut = tile_bounds(blocks, piece // cuts), piece % cuts
-        for v in range(bounds[cut], bounds[cut + 1]):
-            _forward_target(layer, v, block, tile, own, messages)
+def forward(begin, end, scratch, layer, bounds, messages):
+    """Fill `messages` (E, heads, out); a piece of work is a tile for one chunk of the targets."""
+    scratch, layer, bounds, messages = views((scratch, layer, bounds, messages))
+    rows, all_blocks, ptr = layer.rows, layer.blocks, layer.ptr
+    blocks, chunks = all_blocks.heads * all_blocks.per_head, size(bounds) - 1
+    for piece in range(begin, end):
+        (first, tile), chunk = tile_bounds(blocks, piece // chunks), piece % chunks
+        for v in range(get(bounds, chunk), get(bounds, chunk + 1)):
+            count = list_columns(layer.columns, v, scratch.active, scratch.slot)
+            where = (all_blocks, rows.width, v, first, tile, layer.slope, scratch, count)
+            generate(layer.scale, *where, scratch.scale)
+            generate(layer.shift, *where, scratch.shift)
+            form_local(layer, v, first, tile, count, scratch)
+            edges = (get(ptr, v), get(ptr, v + 1))
+            _send(rows, all_blocks, first, tile, *edges, layer.source, scratch, messages)

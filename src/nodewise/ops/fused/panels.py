@@ -1,56 +1,59 @@
-"""Products of matrices, four rows by a panel of columns at a time: what `squares` and `own` share.
+"""Products of a narrow matrix with a wide one, four rows by a panel of columns at a time.
 
-Narrow matrices times wide ones, and the ways back: a panel of the wide matrix, of its gradient and
-of the four rows in between stay close to the core for all rows that pass by.
+A panel of `expand`, of its gradient and the four rows in between stay in the innermost cache for
+all rows that pass by; speed is bound by arithmetic.
 
-Layouts, all flat: a narrow matrix `code` (rows, size), a wide one `expand` (size, width), `rows`
-(4, panel), with `panel` a multiple of 32 and `size` of 4, padded by zeros. Pointers to a row or a
-column are slices that begin there.
+Layouts, all flat: a narrow matrix `code` (rows, length), a panel of a wide one `expand` (length,
+panel), `rows` (4, panel), with `panel` a multiple of 32 and `length` of 4, padded by zeros.
 """
 
 from __future__ import annotations
 
-from nodewise.ops.compiled import inlined, part
-from nodewise.ops.fused.fours import fma_four, load_four, spread, store_four
+from nodewise.ops.compiled import device, inlined
 from nodewise.ops.fused.simd import (
     add,
     fma,
+    fma_four,
     full,
     get,
+    halves,
+    horizontal_sums,
     load,
-    lower_halves,
+    load_four,
+    put,
     store,
-    totals,
-    turn,
-    upper_halves,
+    store_four,
+    transpose,
+    zeros,
 )
 
+# Rows that are taken together.
 GROUP = 4
 
 
-@part
-def to_panel(columns_first, real, size, padded, panel, out):
-    """From (real, size), columns in front, to (padded, panel), zeros beyond."""
-    done = real - real % 8 if size % 8 == 0 else 0
+@device
+def to_panel(expand, start, real, length, padded, panel, out):
+    """From (real, length), columns in front, to (padded, panel), zeros beyond."""
+    done = real - real % 8 if length % 8 == 0 else 0
     for f in range(0, done, 8):
-        for k in range(0, size, 8):
-            turn(columns_first, f * size + k, size, out, k * panel + f, panel)
+        for k in range(0, length, 8):
+            transpose(expand, start + f * length + k, length, out, k * panel + f, panel)
     for k in range(padded):
         for f in range(done, panel):
-            inside = f < real and k < size
-            out[k * panel + f] = columns_first[f * size + k] if inside else 0
+            inside = f < real and k < length
+            put(out, k * panel + f, get(expand, start + f * length + k) if inside else 0)
 
 
-@part
-def from_panel(out, real, size, panel, columns_first):
+@device
+def from_panel(panel_of, real, length, panel, expand, start):
     """The way back."""
-    done = real - real % 8 if size % 8 == 0 else 0
+    done = real - real % 8 if length % 8 == 0 else 0
     for f in range(0, done, 8):
-        for k in range(0, size, 8):
-            turn(out, k * panel + f, panel, columns_first, f * size + k, size)
+        for k in range(0, length, 8):
+            transpose(panel_of, k * panel + f, panel, expand, start + f * length + k, length)
     for f in range(done, real):
-        for k in range(size):
-            columns_first[f * size + k] = out[k * panel + f]
+        for k in range(length):
+            put(expand, start + f * length + k, get(panel_of, k * panel + f))
 
 
 @inlined
@@ -59,92 +62,85 @@ def _fma_two(x, two, sums):
 
 
 @inlined
-def four_times_two(code, expand, size, width, f):
-    """sum over k of code[j, k] expand[k, f], for four rows j and 16 columns from f on.
+def product_16(code, expand, length, panel, f):
+    """sum_k code[j, k] expand[k, f] for four rows j and 16 columns from f on.
 
-    Twice as many columns would be fewer reads, but what is done with the sums would wait longer.
+    Twice as many columns would save loads, but what uses the sums would wait longer.
     """
-    zero = full(code.dtype.type(0))
+    zero = zeros(code)
     a = b = c = d = (zero, zero)
-    for k in range(size):
-        two = load(expand, k * width + f), load(expand, k * width + f + 8)
+    for k in range(length):
+        two = load(expand, k * panel + f), load(expand, k * panel + f + 8)
         a = _fma_two(full(get(code, k)), two, a)
-        b = _fma_two(full(get(code, size + k)), two, b)
-        c = _fma_two(full(get(code, 2 * size + k)), two, c)
-        d = _fma_two(full(get(code, 3 * size + k)), two, d)
+        b = _fma_two(full(get(code, length + k)), two, b)
+        c = _fma_two(full(get(code, 2 * length + k)), two, c)
+        d = _fma_two(full(get(code, 3 * length + k)), two, d)
     return a, b, c, d
 
 
-@inlined
-def store_two(rows, at, two):
-    """Write two vectors to a flat array, side by side."""
-    store(rows, at, two[0])
-    store(rows, at + 8, two[1])
-
-
-@part
-def product(code, expand, size, width, panel, rows):
-    """rows = code @ expand, for four rows and a panel."""
-    for f in range(0, panel, 16):
-        a, b, c, d = four_times_two(code, expand, size, width, f)
-        store_two(rows, f, a)
-        store_two(rows, panel + f, b)
-        store_two(rows, 2 * panel + f, c)
-        store_two(rows, 3 * panel + f, d)
-
-
-@part
-def to_codes(expand, rows, size, width, panel, spare, out):
-    """out[k // 4, j, k % 4] += sum over the panel of rows[j, f] expand[k, f], for four rows j."""
-    zero = full(rows.dtype.type(0))
-    for k in range(0, size, 4):
+@device
+def grad_codes(expand, rows, length, panel, spare, out):
+    """out[k // 4, j, k % 4] += sum_f rows[j, f] expand[k, f] for four rows j."""
+    zero = zeros(rows)
+    for k in range(0, length, 4):
         a = b = c = d = (zero, zero, zero, zero)
         for f in range(0, panel, 8):
-            four = load_four(expand, k * width + f, width)
+            four = load_four(expand, k * panel + f, panel)
             a = fma_four(load(rows, f), four, a)
             b = fma_four(load(rows, panel + f), four, b)
             c = fma_four(load(rows, 2 * panel + f), four, c)
             d = fma_four(load(rows, 3 * panel + f), four, d)
         store_four(spare, 0, 8, a)
         store_four(spare, 32, 8, b)
-        store(out, 4 * k, add(load(out, 4 * k), totals(spare, 0)))
+        store(out, 4 * k, add(load(out, 4 * k), horizontal_sums(spare, 0)))
         store_four(spare, 0, 8, c)
         store_four(spare, 32, 8, d)
-        store(out, 4 * k + 8, add(load(out, 4 * k + 8), totals(spare, 0)))
+        store(out, 4 * k + 8, add(load(out, 4 * k + 8), horizontal_sums(spare, 0)))
 
 
-@part
-def untangle(fours, groups, padded, out, nodes, heads, head, size):
-    """From some groups of four, as `to_codes` has them, to `out` (nodes, heads, size), one head's.
+@device
+def unpack_codes(packed, groups, padded, out, nodes, heads, head, length):
+    """From groups of four as `grad_codes` lays them out to one head of `out` (nodes, heads, length).
 
-    `fours` begins with the first of these groups.
+    `packed` begins with the first of the groups.
     """
-    begin, apart = GROUP * groups[0], heads * size
+    begin, apart = GROUP * groups[0], heads * length
     for v in range(begin, min(GROUP * groups[1], nodes), GROUP):
-        at, to = (v - begin) * padded, (v * heads + head) * size
-        if size % 8 == 0 and v + GROUP <= nodes:
-            for k in range(0, size, 8):
-                a, b, c, d = load_four(fours, at + 4 * k, 8)
-                store(out, to + k, lower_halves(a, c))
-                store(out, to + apart + k, upper_halves(a, c))
-                store(out, to + 2 * apart + k, lower_halves(b, d))
-                store(out, to + 3 * apart + k, upper_halves(b, d))
+        at, to = (v - begin) * padded, (v * heads + head) * length
+        if length % 8 == 0 and v + GROUP <= nodes:
+            for k in range(0, length, 8):
+                a, b, c, d = load_four(packed, at + 4 * k, 8)
+                first, second = halves(a, c)
+                third, fourth = halves(b, d)
+                store_four(out, to + k, apart, (first, second, third, fourth))
         else:
             for j in range(min(GROUP, nodes - v)):
-                for k in range(size):
-                    out[to + j * apart + k] = fours[at + k // 4 * 4 * GROUP + 4 * j + k % 4]
+                for k in range(length):
+                    here = get(packed, at + k // 4 * 4 * GROUP + 4 * j + k % 4)
+                    put(out, to + j * apart + k, here)
 
 
-@part
-def to_expand(code, rows, size, width, panel, out):
-    """out[k, f] += sum over four rows j of code[j, k] rows[j, f], in a panel."""
-    for k in range(0, size, 4):
-        a, b = spread(code, k), spread(code, size + k)
-        c, d = spread(code, 2 * size + k), spread(code, 3 * size + k)
+@inlined
+def _fill_four(code, at):
+    """Four numbers, each in all lanes of a vector."""
+    return (
+        full(get(code, at)),
+        full(get(code, at + 1)),
+        full(get(code, at + 2)),
+        full(get(code, at + 3)),
+    )
+
+
+@device
+def grad_expand(code, rows, length, panel, out):
+    """out[k, f] += sum over four rows j of code[j, k] rows[j, f]."""
+    for k in range(0, length, 4):
+        a, b = _fill_four(code, k), _fill_four(code, length + k)
+        c, d = _fill_four(code, 2 * length + k), _fill_four(code, 3 * length + k)
         for f in range(0, panel, 8):
-            sums = load_four(out, k * width + f, width)
+            sums = load_four(out, k * panel + f, panel)
             sums = fma_four(load(rows, f), a, sums)
             sums = fma_four(load(rows, panel + f), b, sums)
             sums = fma_four(load(rows, 2 * panel + f), c, sums)
             sums = fma_four(load(rows, 3 * panel + f), d, sums)
-            store_four(out, k * width + f, width, sums)
+            store_four(out, k * panel + f, panel, sums)

@@ -1,9 +1,13 @@
-"""Eight lanes at a time inside Numba: a vector type, and the few operations our kernels need.
+"""Eight lanes at a time inside Numba: two types, and the few operations our kernels need.
 
 Numba leaves vectorization to LLVM's heuristics, which give up on most of our loops (several
 accumulators, gathered rows, unknown aliasing). Eight explicit lanes make a kernel's speed a
 property of its text: `acc = fma(full(x), load(w, i), acc)` is one AVX instruction for float32, two
 for float64. Machines without such registers run the same text, lowered by LLVM to what they have.
+
+Inside a kernel an array is a `View`: where its elements begin, and how many there are. Numba passes
+an array as seven arguments and counts references to it at every call; a view is two numbers.
+With NODEWISE_CHECKED=1 every access is compared with the view's size; else that number is unused.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from nodewise.ops.dropconnect import LANE_STRIDE, LAST_SHIFT, MIX
+from nodewise.ops.compiled import CHECKED, inlined
+from nodewise.ops.hashing import LANE_STRIDE, LAST_SHIFT, MIX, WORD
 
 LANES = 8
+_INDEX, _WORD = ir.IntType(64), ir.IntType(32)
 
 
 class Lanes(types.Type):
@@ -35,87 +41,172 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, LANES))
 
 
-def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
-    """Where an array's elements begin, if they lie side by side: nothing here looks at strides."""
-    if array_type.layout != "C":
-        raise TypeError(f"{array_type}: kernels take arrays without gaps, as `arrays.flat` makes")
-    return context.make_array(array_type)(context, builder, value=array).data
+class View(types.Type):
+    """The elements of a C-contiguous array, in one row."""
+
+    def __init__(self, dtype: types.Type) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"View({dtype})")
 
 
-def _address(
-    context: Any, builder: Any, array_type: Any, array: Any, index: Any, lanes: int = LANES
-) -> Any:
-    first = builder.gep(_data(context, builder, array_type, array), [index])
-    return builder.bitcast(
-        first, ir.VectorType(context.get_value_type(array_type.dtype), lanes).as_pointer()
-    )
+@register_model(View)
+class _ViewModel(models.StructModel):
+    def __init__(self, manager: Any, view: View) -> None:
+        super().__init__(
+            manager, view, [("data", types.CPointer(view.dtype)), ("size", types.int64)]
+        )
 
 
-def _pick(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
+def _viewed(kind: Any) -> Any:
+    """The type of what `views` makes of a value."""
+    if isinstance(kind, types.Array):
+        if kind.layout != "C":
+            raise TypeError(f"{kind}: kernels take arrays without gaps, as `launch.flat` makes")
+        return View(kind.dtype)
+    if isinstance(kind, types.BaseNamedTuple):
+        return types.NamedTuple([_viewed(item) for item in kind], kind.instance_class)
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple([_viewed(item) for item in kind])
+    return kind
+
+
+def _view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """What `views` makes of a value."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value=value)
+        made = cgutils.create_struct_proxy(View(kind.dtype))(context, builder)
+        made.data, made.size = array.data, array.nitems
+        return made._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        items = cgutils.unpack_tuple(builder, value, len(kind))
+        pairs = zip(kind, items, strict=True)
+        made = [_view(context, builder, *pair) for pair in pairs]
+        return context.make_tuple(builder, _viewed(kind), made)
+    return value
+
+
+@intrinsic
+def views(typingctx: Any, value: Any) -> Any:
+    """The same value with a view in place of every array, in tuples of any depth, too."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _view(context, builder, signature.args[0], args[0])
+
+    return _viewed(value)(value), emit
+
+
+def _address(context: Any, builder: Any, kind: Any, view: Any, index: Any, count: int = 1) -> Any:
+    """Where element `index` of a view lies; checked builds raise unless `count` elements do."""
+    parts = cgutils.create_struct_proxy(kind)(context, builder, value=view)
+    if CHECKED:
+        last = builder.add(index, ir.Constant(_INDEX, count))
+        outside = builder.icmp_signed(">", last, parts.size)
+        negative = builder.icmp_signed("<", index, ir.Constant(_INDEX, 0))
+        with builder.if_then(builder.or_(outside, negative), likely=False):
+            message = (f"{kind}: a kernel left its array",)
+            context.call_conv.return_user_exc(builder, IndexError, message)
+    return builder.gep(parts.data, [index])
+
+
+def _lanes_at(context: Any, builder: Any, kind: Any, view: Any, index: Any) -> tuple[Any, int]:
+    """The address of eight elements, as a vector's, and its alignment."""
+    address = _address(context, builder, kind, view, index, LANES)
+    vector = ir.VectorType(context.get_value_type(kind.dtype), LANES)
+    return builder.bitcast(address, vector.as_pointer()), kind.dtype.bitwidth // 8
+
+
+def _shuffle(builder: Any, a: Any, b: Any, lanes: list[int]) -> Any:
     """Some lanes of two vectors side by side."""
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes))
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_WORD, len(lanes)), lanes))
+
+
+def _fill(builder: Any, value: Any) -> Any:
+    """A vector with one value in all lanes."""
+    empty = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
+    first = builder.insert_element(empty, value, ir.Constant(_INDEX, 0))
+    return _shuffle(builder, first, empty, [0] * LANES)
 
 
 @intrinsic
-def load(typingctx: Any, array: Any, index: Any) -> Any:
-    """The eight elements of a flat array from `index` on."""
+def size(typingctx: Any, view: Any) -> Any:
+    """How many elements a view has."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = _address(context, builder, signature.args[0], args[0], args[1])
-        return builder.load(address, align=signature.args[0].dtype.bitwidth // 8)
+        return cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).size
 
-    return Lanes(array.dtype)(array, types.intp), emit
+    return types.int64(view), emit
 
 
 @intrinsic
-def load_twice(typingctx: Any, array: Any, index: Any) -> Any:
-    """The four elements of a flat array from `index` on, in both halves of a vector."""
+def skip(typingctx: Any, view: Any, index: Any) -> Any:
+    """The view of what comes from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *args, lanes=LANES // 2)
-        four = builder.load(address, align=signature.args[0].dtype.bitwidth // 8)
-        return _pick(builder, four, four, [0, 1, 2, 3] * 2)
+        made = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        made.data = builder.gep(made.data, [args[1]])
+        made.size = builder.sub(made.size, args[1])
+        return made._getvalue()
 
-    return Lanes(array.dtype)(array, types.intp), emit
+    return view(view, types.int64), emit
 
 
 @intrinsic
-def get(typingctx: Any, array: Any, index: Any) -> Any:
-    """One element of a flat array, without asking first if the index is negative."""
+def get(typingctx: Any, view: Any, index: Any) -> Any:
+    """One element."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = _data(context, builder, signature.args[0], args[0])
-        return builder.load(builder.gep(data, [args[1]]))
+        return builder.load(_address(context, builder, signature.args[0], *args))
 
-    return array.dtype(array, types.intp), emit
+    return view.dtype(view, types.int64), emit
 
 
 @intrinsic
-def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of an element of a flat array, without waiting for it."""
+def put(typingctx: Any, view: Any, index: Any, value: Any) -> Any:
+    """Write one element."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = _data(context, builder, signature.args[0], args[0])
-        byte = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
-        word = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
-        ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(ask, [byte, *(ir.Constant(word, value) for value in (0, 3, 1))])
+        builder.store(args[2], _address(context, builder, signature.args[0], *args[:2]))
         return context.get_dummy_value()
 
-    return types.void(array, types.intp), emit
+    return types.void(view, types.int64, view.dtype), emit
 
 
 @intrinsic
-def store(typingctx: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Write eight elements of a flat array from `index` on."""
+def load(typingctx: Any, view: Any, index: Any) -> Any:
+    """The eight elements from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = _address(context, builder, signature.args[0], args[0], args[1])
-        builder.store(args[2], address, align=signature.args[0].dtype.bitwidth // 8)
+        address, align = _lanes_at(context, builder, signature.args[0], *args)
+        return builder.load(address, align=align)
+
+    return Lanes(view.dtype)(view, types.int64), emit
+
+
+@intrinsic
+def store(typingctx: Any, view: Any, index: Any, lanes: Any) -> Any:
+    """Write eight elements from `index` on."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, align = _lanes_at(context, builder, signature.args[0], *args[:2])
+        builder.store(args[2], address, align=align)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, lanes), emit
+    return types.void(view, types.int64, lanes), emit
+
+
+@intrinsic
+def prefetch(typingctx: Any, view: Any, index: Any) -> Any:
+    """Fetch the cache line of an element without waiting for it."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address = _address(context, builder, signature.args[0], *args)
+        byte = builder.bitcast(address, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, _WORD, _WORD, _WORD])
+        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(fetch, [byte, *(ir.Constant(_WORD, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(view, types.int64), emit
 
 
 @intrinsic
@@ -123,14 +214,19 @@ def full(typingctx: Any, value: Any) -> Any:
     """One number in all eight lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(args[0].type, LANES)
-        one = builder.insert_element(
-            ir.Constant(vector, ir.Undefined), args[0], ir.Constant(cgutils.intp_t, 0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+        return _fill(builder, args[0])
 
     return Lanes(value)(value), emit
+
+
+@intrinsic
+def zeros(typingctx: Any, view: Any) -> Any:
+    """Eight zeros of a view's type."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(context.get_value_type(signature.return_type), [0.0] * LANES)
+
+    return Lanes(view.dtype)(view), emit
 
 
 @intrinsic
@@ -165,7 +261,7 @@ def mul(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def larger(typingctx: Any, a: Any, b: Any) -> Any:
+def maximum(typingctx: Any, a: Any, b: Any) -> Any:
     """Lane by lane, the larger of two."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -185,172 +281,154 @@ def where_positive(typingctx: Any, test: Any, a: Any, b: Any) -> Any:
     return a(test, a, b), emit
 
 
+@inlined
+def leaky_relu(x, slope):
+    """x where it is above zero, else slope times x; `slope` in all lanes."""
+    return where_positive(x, x, mul(x, slope))
+
+
 @intrinsic
-def total(typingctx: Any, lanes: Any) -> Any:
+def horizontal_sum(typingctx: Any, lanes: Any) -> Any:
     """The sum of the eight lanes, always added in the same order: halves, quarters, eighths."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lanes, count = args[0], LANES
         while count > 1:
             count //= 2
-            halves = [
-                builder.shuffle_vector(
-                    lanes,
-                    ir.Constant(lanes.type, ir.Undefined),
-                    ir.Constant(
-                        ir.VectorType(ir.IntType(32), count), list(range(start, start + count))
-                    ),
-                )
-                for start in (0, count)
-            ]
-            lanes = builder.fadd(*halves)
-        return builder.extract_element(lanes, ir.Constant(cgutils.intp_t, 0))
+            halves = [list(range(start, start + count)) for start in (0, count)]
+            lanes = builder.fadd(*(_shuffle(builder, lanes, lanes, half) for half in halves))
+        return builder.extract_element(lanes, ir.Constant(_INDEX, 0))
 
     return lanes.element(lanes), emit
 
 
-# Which lanes of two vectors side by side are added to which: neighbours, pairs, halves. No step but
-# the last crosses the middle of a vector, which would take a processor longer.
-_NEXT = ((0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
-_STEPS = (_NEXT, _NEXT, ((0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15)))
-
-
-def _across(builder: Any, rows: list[Any]) -> Any:
-    """Eight sums over the lanes of eight vectors: three steps for all of them.
-
-    Of four vectors, the sums over both halves of each, the lower ones first.
-    """
-    picks_of = ir.VectorType(ir.IntType(32), LANES)
-    for step in _STEPS:
-        if len(rows) > 1:
-            picks = [ir.Constant(picks_of, list(lanes)) for lanes in step]
-            pairs = zip(rows[::2], rows[1::2], strict=True)
-            rows = [
-                builder.fadd(*(builder.shuffle_vector(a, b, pick) for pick in picks))
-                for a, b in pairs
-            ]
-    return rows[0]
+# Which lanes of two vectors side by side are added: neighbors, pairs, halves. No step but the last
+# crosses the middle of a vector, which takes a processor longer.
+_PAIRS = ([0, 2, 8, 10, 4, 6, 12, 14], [1, 3, 9, 11, 5, 7, 13, 15])
+_HALVES = ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
 
 
 @intrinsic
-def totals(typingctx: Any, array: Any, index: Any) -> Any:
-    """Eight sums of eight neighbours each, of the 64 elements of a flat array from `index` on."""
+def horizontal_sums(typingctx: Any, view: Any, index: Any) -> Any:
+    """Eight sums of eight neighbors each, of the 64 elements from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         rows = []
         for row in range(LANES):
-            at = builder.add(args[1], ir.Constant(args[1].type, row * LANES))
-            address = _address(context, builder, signature.args[0], args[0], at)
-            rows.append(builder.load(address, align=signature.args[0].dtype.bitwidth // 8))
-        return _across(builder, rows)
+            at = builder.add(args[1], ir.Constant(_INDEX, row * LANES))
+            address, align = _lanes_at(context, builder, signature.args[0], args[0], at)
+            rows.append(builder.load(address, align=align))
+        for step in (_PAIRS, _PAIRS, _HALVES):
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [builder.fadd(*(_shuffle(builder, *two, at) for at in step)) for two in pairs]
+        return rows[0]
 
-    return Lanes(array.dtype)(array, types.intp), emit
+    return Lanes(view.dtype)(view, types.int64), emit
 
 
 @intrinsic
-def add_halves(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """The sums of a's, b's, c's and d's lower halves, and then those of their upper ones."""
+def halves(typingctx: Any, a: Any, b: Any) -> Any:
+    """The lower halves of a and b side by side, and their upper halves."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _across(builder, list(args))
+        made = [_shuffle(builder, *args, half) for half in _HALVES]
+        return context.make_tuple(builder, signature.return_type, made)
 
-    return a(a, b, c, d), emit
-
-
-@intrinsic
-def lower_halves(typingctx: Any, a: Any, b: Any) -> Any:
-    """a's lower half, and b's above it."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _pick(builder, *args, [0, 1, 2, 3, 8, 9, 10, 11])
-
-    return a(a, b), emit
+    return types.UniTuple(a, 2)(a, b), emit
 
 
 @intrinsic
-def upper_halves(typingctx: Any, a: Any, b: Any) -> Any:
-    """a's upper half, and b's above it."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _pick(builder, *args, [4, 5, 6, 7, 12, 13, 14, 15])
-
-    return a(a, b), emit
-
-
-@intrinsic
-def spread_halves(typingctx: Any, lanes: Any) -> Any:
-    """Four vectors: each has one lane of the lower half there, and its like of the upper there."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        found = [_pick(builder, *args * 2, [i] * 4 + [i + 4] * 4) for i in range(4)]
-        return context.make_tuple(builder, signature.return_type, found)
-
-    return types.UniTuple(lanes, 4)(lanes), emit
-
-
-@intrinsic
-def turn(typingctx: Any, source: Any, i: Any, step: Any, target: Any, j: Any, to_step: Any) -> Any:
+def transpose(typingctx: Any, source: Any, i: Any, step: Any, to: Any, j: Any, to_step: Any) -> Any:
     """Eight rows of eight from `i` on become the eight columns of those from `j` on.
 
     Rows are `step` and `to_step` elements apart. Blocks off the diagonal change places: single
-    elements, pairs, fours.
+    elements, pairs, blocks of four.
     """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def address(array: int, row: int) -> Any:
-            begin, apart = args[array + 1 : array + 3]
-            at = builder.add(begin, builder.mul(apart, ir.Constant(apart.type, row)))
-            return _address(context, builder, signature.args[array], args[array], at)
+        def address(view: int, row: int) -> tuple[Any, int]:
+            begin, apart = args[view + 1 : view + 3]
+            at = builder.add(begin, builder.mul(apart, ir.Constant(_INDEX, row)))
+            return _lanes_at(context, builder, signature.args[view], args[view], at)
 
-        align = signature.args[0].dtype.bitwidth // 8
-        rows = [builder.load(address(0, row), align=align) for row in range(LANES)]
+        places = [address(0, row) for row in range(LANES)]
+        rows = [builder.load(place, align=align) for place, align in places]
         for step in (1, 2, 4):
             upper = [f ^ step | LANES if f & step else f for f in range(LANES)]
             lower = [f | LANES if f & step else f ^ step for f in range(LANES)]
             for row in (row for row in range(LANES) if not row & step):
                 pair = rows[row], rows[row | step]
-                rows[row] = _pick(builder, *pair, upper)
-                rows[row | step] = _pick(builder, *pair, lower)
+                rows[row] = _shuffle(builder, *pair, upper)
+                rows[row | step] = _shuffle(builder, *pair, lower)
         for row, lanes in enumerate(rows):
-            builder.store(lanes, address(3, row), align=align)
+            place, align = address(3, row)
+            builder.store(lanes, place, align=align)
         return context.get_dummy_value()
 
-    return types.void(source, *[types.intp] * 2, target, *[types.intp] * 2), emit
+    return types.void(source, *[types.int64] * 2, to, *[types.int64] * 2), emit
 
 
 @intrinsic
-def keep(typingctx: Any, key: Any, threshold: Any, like: Any) -> Any:
-    """Dropout's mask from a counter: 1 in each lane whose hash of (key, lane) is >= `threshold`.
+def keep_mask(typingctx: Any, key: Any, threshold: Any, like: Any) -> Any:
+    """Dropout's mask: 1 in each lane whose hash of (key, lane) is at least `threshold`, else 0.
 
     `nodewise.ops.dropconnect.keep_mask` is the same arithmetic in torch.
     """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(32)
-        vector = ir.VectorType(word, LANES)
-
-        def fill(value: Any) -> Any:
-            one = builder.insert_element(
-                ir.Constant(vector, ir.Undefined), value, ir.Constant(cgutils.intp_t, 0)
-            )
-            return builder.shuffle_vector(
-                one, ir.Constant(vector, ir.Undefined), ir.Constant(vector, [0] * LANES)
-            )
+        vector = ir.VectorType(_WORD, LANES)
 
         def constant(value: int) -> Any:
             return ir.Constant(vector, [value] * LANES)
 
-        steps = [(lane * LANE_STRIDE) & 0xFFFFFFFF for lane in range(LANES)]
-        bits = builder.add(fill(builder.trunc(args[0], word)), ir.Constant(vector, steps))
+        steps = ir.Constant(vector, [lane * LANE_STRIDE & WORD for lane in range(LANES)])
+        bits = builder.add(_fill(builder, builder.trunc(args[0], _WORD)), steps)
         for shift, factor in MIX:
             bits = builder.xor(bits, builder.lshr(bits, constant(shift)))
             bits = builder.mul(bits, constant(factor))
         bits = builder.xor(bits, builder.lshr(bits, constant(LAST_SHIFT)))
-        kept = builder.icmp_unsigned(">=", bits, fill(builder.trunc(args[1], word)))
-        element = context.get_value_type(signature.return_type.element)
-        lanes = ir.VectorType(element, LANES)
-        return builder.select(
-            kept, ir.Constant(lanes, [1.0] * LANES), ir.Constant(lanes, [0.0] * LANES)
-        )
+        least = _fill(builder, builder.trunc(args[1], _WORD))
+        lanes = context.get_value_type(signature.return_type)
+        ones, none = (ir.Constant(lanes, [value] * LANES) for value in (1.0, 0.0))
+        return builder.select(builder.icmp_unsigned(">=", bits, least), ones, none)
 
     return like(types.int64, types.int64, like), emit
+
+
+@inlined
+def mix(bits):
+    """The 32-bit hash of `nodewise.ops.dropconnect.mix`."""
+    for shift, factor in MIX:
+        bits = ((bits ^ (bits >> shift)) * factor) & WORD
+    return bits ^ (bits >> LAST_SHIFT)
+
+
+@inlined
+def load_four(view, at, step):
+    """Four vectors, `step` elements apart."""
+    return (
+        load(view, at),
+        load(view, at + step),
+        load(view, at + 2 * step),
+        load(view, at + 3 * step),
+    )
+
+
+@inlined
+def store_four(view, at, step, four):
+    """Write four vectors, `step` elements apart."""
+    store(view, at, four[0])
+    store(view, at + step, four[1])
+    store(view, at + 2 * step, four[2])
+    store(view, at + 3 * step, four[3])
+
+
+@inlined
+def fma_four(x, four, sums):
+    """x * four + sums."""
+    return (
+        fma(x, four[0], sums[0]),
+        fma(x, four[1], sums[1]),
+        fma(x, four[2], sums[2]),
+        fma(x, four[3], sums[3]),
+    )

@@ -4,8 +4,8 @@ Kernels release the interpreter's lock, so any thread may call them; Numba's own
 would cost three times the compilation, and kill a forked data-loading worker that enters one.
 
 Where torch's threads are those of GNU OpenMP, kernels run on the same threads: after every parallel
-operation of torch they stay awake for some milliseconds, waiting for more to do, and any other
-thread would have to fight them for the cores. Elsewhere a pool of Python threads serves.
+operation of torch they spin for some milliseconds, and would compete for the cores with any other
+thread. Elsewhere a pool of Python threads serves.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from math import prod
 from threading import local
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 # A sleeping thread takes about 0.1 ms to wake, the time of so many multiply-adds.
 WORTH_A_THREAD = 2_000_000
@@ -77,7 +77,7 @@ def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
     Args:
         work: How many items there are.
         bytes_each: What one chunk's partial results take, if it has any: all chunks together take
-            at most 32 MB, and there are fewer of them, since partial results have to be added.
+            at most 32 MB, and there are fewer of them, since partial results have to be summed.
         already: Into how many pieces every chunk is cut in another way.
     """
     at_most = min(-(-8 // already), (32 << 20) // bytes_each) if bytes_each else 32
@@ -86,7 +86,11 @@ def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
 
 def threads_for(chunks: int, work: int) -> int:
     """How many threads to use: no more than chunks, and one for work not worth waking another."""
-    return min(torch.get_num_threads(), chunks) if work > WORTH_A_THREAD else 1
+    if work <= WORTH_A_THREAD:
+        return 1
+    import torch  # here, so that kernels can be compiled in a process without it
+
+    return min(torch.get_num_threads(), chunks)
 
 
 def run(
@@ -94,21 +98,21 @@ def run(
     chunks: int,
     work: int,
     *args: object,
-    own: Sequence[object] | None = None,
+    scratch: Sequence[object] | None = None,
 ) -> None:
-    """Call `kernel(first, last, part, *args)` for ranges of chunks, one range a thread.
+    """Call `kernel(begin, end, part, *args)` for ranges of chunks, one range a thread.
 
     Args:
         kernel: A compiled function that releases the interpreter's lock.
         chunks: Into how many chunks the work is cut.
         work: How many multiply-adds it takes, roughly.
         *args: Further arguments of the kernel.
-        own: What each thread needs for itself, given to the kernel in place of `part`.
+        scratch: Buffers for each thread, given to the kernel in place of `part`.
     """
     threads = threads_for(chunks, work)
-    parts = range(threads) if own is None else own
+    parts = range(threads) if scratch is None else scratch
     if kernel not in _compiled:
-        kernel(0, 0, parts[0], *args)  # loaded or compiled on this thread, by asking for nothing
+        kernel(0, 0, parts[0], *args)  # an empty range: loaded or compiled on this thread
         _compiled.add(kernel)
     bounds = [part * chunks // threads for part in range(threads + 1)]
     ranges = list(pairwise(bounds))
@@ -118,34 +122,33 @@ def run(
         _on_all_threads(lambda part: kernel(*ranges[part], parts[part], *args), threads)
 
 
+def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Zeros that begin with a cache line: eight lanes that lie in two lines take longer."""
+    itemsize = np.dtype(dtype).itemsize
+    room = np.zeros(size + 64 // itemsize, dtype)
+    first = -room.ctypes.data % 64 // itemsize
+    return room[first : first + size]
+
+
 class _Workspace(local):
     """Memory that one thread keeps from call to call: fresh pages cost more than what is done."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, torch.dtype], Tensor] = {}
+        self.kept: dict[tuple[str, DTypeLike], NDArray[Any]] = {}
+        self.buffers: dict[tuple[object, ...], list[Any]] = {}
 
-    def __call__(self, name: str, dtype: torch.dtype, *shape: int) -> Tensor:
-        """A tensor of that shape, with whatever was left in it, valid until the next call."""
+    def __call__(self, name: str, dtype: DTypeLike, *shape: int) -> NDArray[Any]:
+        """An array of that shape, with whatever was left in it, valid until the next call."""
         size, kept = prod(shape), self.kept.get((name, dtype))
-        if kept is None or kept.numel() < size:
-            kept = self.kept[name, dtype] = torch.empty(size, dtype=dtype)
-        return kept[:size].view(shape)
+        if kept is None or kept.size < size:
+            kept = self.kept[name, dtype] = aligned(size, dtype)
+        return kept[:size].reshape(shape)
+
+    def per_thread(self, key: tuple[object, ...], threads: int, make: Callable[[], Any]) -> Any:
+        """What `make` made when this key was first asked for, once for each thread."""
+        if (*key, threads) not in self.buffers:
+            self.buffers[*key, threads] = [make() for _ in range(threads)]
+        return self.buffers[*key, threads]
 
 
 workspace = _Workspace()
-
-
-class _Scratch(local):
-    """Buffers for each thread that one caller uses, kept for the next layer of the same shape."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[object, ...], list[Any]] = {}
-
-    def __call__(self, shape: tuple[object, ...], threads: int, make: Callable[[], Any]) -> Any:
-        """What `make` made when this shape was first asked for, once for each thread."""
-        if (*shape, threads) not in self.kept:
-            self.kept[*shape, threads] = [make() for _ in range(threads)]
-        return self.kept[*shape, threads]
-
-
-scratch = _Scratch()

@@ -1,0 +1,182 @@
+"""Whether indices and sizes are safe: the one gate in front of all compiled code.
+
+A kernel that is given an index out of range reads or writes memory that is not its own. So every
+op (`nodewise.ops.registered`) passes its inputs through the checks of this file, and `SparseRows`
+and `Neighbourhood` are checked when they are made. What was found out about an index array is kept
+as long as the tensor lives unchanged (its identity and version counter), so a check costs a look-up
+and not a pass over the edges. Writing into a tensor through numpy is not noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import ref
+
+import torch
+from torch import Tensor
+
+from nodewise.errors import InputError
+
+
+class _Facts(NamedTuple):
+    """The range of an index array, and whether it never decreases."""
+
+    low: int
+    high: int
+    rises: bool
+    first: int
+    last: int
+
+
+class _Kept(NamedTuple):
+    tensor: ref[Tensor]
+    version: int
+    facts: _Facts
+
+
+_kept: dict[int, _Kept] = {}
+
+
+def _find_facts(index: Tensor) -> _Facts:
+    if index.numel() == 0:
+        return _Facts(0, -1, True, 0, 0)
+    low, high = (int(bound) for bound in torch.aminmax(index))
+    rises = not bool((index[1:] < index[:-1]).any())
+    return _Facts(low, high, rises, int(index[0]), int(index[-1]))
+
+
+def facts(index: Tensor) -> _Facts:
+    """What is known about an index array; found out once while the tensor is unchanged."""
+    if index.is_inference():  # such a tensor has no version that would tell of changes
+        return _find_facts(index)
+    key, version = id(index), index._version
+    kept = _kept.get(key)
+    if kept is None or kept.tensor() is not index or kept.version != version:
+        kept = _Kept(ref(index, lambda _: _kept.pop(key, None)), version, _find_facts(index))
+        _kept[key] = kept
+    return kept.facts
+
+
+def _check_integers(name: str, index: Tensor) -> None:
+    if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
+        raise InputError(
+            name,
+            "must be one row of int32 or int64 numbers",
+            value=f"{tuple(index.shape)}, {index.dtype}",
+            way_out="convert it first",
+        )
+
+
+def check_index(name: str, index: Tensor, bound: int, *, of: str = "rows") -> None:
+    """Check that all numbers are from 0 to bound - 1.
+
+    Args:
+        name: What the caller calls the array.
+        index: The array.
+        bound: How many there are to choose from.
+        of: What they are.
+
+    Raises:
+        InputError: One is outside, or the array holds no integers.
+    """
+    _check_integers(name, index)
+    found = facts(index)
+    if found.low < 0 or found.high >= bound:
+        position = int(((index < 0) | (index >= bound)).nonzero()[0, 0])
+        raise InputError(
+            name,
+            f"must be at least 0 and below {bound}, the number of {of}",
+            value=int(index[position]),
+            position=position,
+            way_out=f"number the {of} from 0 on, without gaps",
+        )
+
+
+def check_offsets(name: str, offsets: Tensor, total: int, count: int | None = None) -> None:
+    """Check that offsets begin with 0, never decrease and end with the number of entries.
+
+    Args:
+        name: What the caller calls the array.
+        offsets: The array.
+        total: The number of entries.
+        count: How many runs there are, if that is known.
+
+    Raises:
+        InputError: They do not.
+    """
+    _check_integers(name, offsets)
+    found, size = facts(offsets), offsets.numel()
+    if size == 0 or (count is not None and size != count + 1):
+        raise InputError(
+            name,
+            "must have one number more than there are runs",
+            value=size,
+            way_out=f"give {1 if count is None else count + 1} numbers",
+        )
+    if found.first != 0 or found.last != total or not found.rises:
+        falls = (offsets[1:] < offsets[:-1]).nonzero()
+        position = 0 if found.first != 0 else int(falls[0, 0]) + 1 if len(falls) else size - 1
+        raise InputError(
+            name,
+            f"must begin with 0, never decrease and end with {total}, the number of entries",
+            value=int(offsets[position]),
+            position=position,
+            way_out="sort the entries by row and count them",
+        )
+
+
+def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> None:
+    """Check a tensor's shape, None standing for any size.
+
+    Raises:
+        InputError: It has none of the allowed shapes.
+    """
+    shape = tensor.shape
+    for expected in allowed:
+        pairs = zip(shape, expected, strict=False)
+        if len(shape) == len(expected) and all(b is None or a == b for a, b in pairs):
+            return
+    shapes = " or ".join(
+        f"({', '.join('any' if n is None else str(n) for n in e)})" for e in allowed
+    )
+    raise InputError(
+        name, f"must have the shape {shapes}", value=tuple(shape), way_out="check the sizes"
+    )
+
+
+def check_dtype(expected: torch.dtype, **tensors: Tensor | None) -> None:
+    """Check that tensors are of one precision.
+
+    Raises:
+        InputError: One is not.
+    """
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.dtype != expected:
+            raise InputError(
+                name,
+                f"must be {expected}, like the rest",
+                value=str(tensor.dtype),
+                way_out=f"convert it with .to({expected})",
+            )
+
+
+def check_sparse(name: str, crow: Tensor, col: Tensor, values: Tensor, width: int) -> None:
+    """Check the three arrays of sparse rows.
+
+    Raises:
+        InputError: They are not those of a matrix so wide.
+    """
+    check_shape(f"{name}.values", values, (col.numel(),))
+    check_offsets(f"{name}.crow", crow, col.numel())
+    check_index(f"{name}.col", col, width, of="columns")
+
+
+def check_edges(source: Tensor, ptr: Tensor, num_sources: int, num_targets: int | None) -> None:
+    """Check edges sorted by target.
+
+    Raises:
+        InputError: A source is no node, or the offsets are not those of the edges.
+    """
+    check_offsets("ptr", ptr, source.numel(), num_targets)
+    check_index("source", source, num_sources, of="sources")
