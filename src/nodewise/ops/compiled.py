@@ -28,7 +28,8 @@ def kernel(function: Callable[..., Any]) -> Any:
         compiled = njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return njit(nogil=True)(function)
-    forget_outdated(Path(compiled.stats.cache_path))
+    if compiled.stats.cache_path is not None:
+        forget_outdated(Path(compiled.stats.cache_path))
     return compiled
 
 

@@ -97,23 +97,23 @@ class EdgeInputs(NamedTuple):
 
 
 class SumInputs(NamedTuple):
-    """The tensors behind out[v] = sum over v's run of edges of weight[e] x[index[e]].
+    """The tensors behind out[v] = sum over v's run of edges of weight[e] x[row[e]].
 
     Attributes:
         x: The rows, shape (N, ...).
         weight: (E,), or (E, H) for rows (N, H, ...), a number for each head; None for all ones.
-        index: The row that each edge takes, shape (E,).
+        row: The row that each edge takes, shape (E,).
         ptr: The run of v is `ptr[v]` to `ptr[v + 1]`.
-        back_index: The same edges sorted by `index`: the run of each.
+        back_run: The same edges sorted by `row`: the run of each.
         back_edge: Their places in the runs.
         back_ptr: Row u's edges are `back_ptr[u]` to `back_ptr[u + 1]` of these.
     """
 
     x: Tensor
     weight: Tensor | None
-    index: Tensor
+    row: Tensor
     ptr: Tensor
-    back_index: Tensor
+    back_run: Tensor
     back_edge: Tensor
     back_ptr: Tensor
 
@@ -174,11 +174,11 @@ def _check_edges(inputs: EdgeInputs) -> None:
 
 
 def _check_sum(inputs: SumInputs) -> None:
-    rows, edges = inputs.x.size(0), inputs.index.numel()
-    check_edges(inputs.index, inputs.ptr, rows, None)
+    rows, edges = inputs.x.size(0), inputs.row.numel()
+    check_edges(inputs.row, inputs.ptr, rows, None)
     check_offsets("back_ptr", inputs.back_ptr, edges, rows)
-    check_shape("back_index", inputs.back_index, (edges,))
-    check_index("back_index", inputs.back_index, inputs.ptr.numel() - 1, of="runs")
+    check_shape("back_run", inputs.back_run, (edges,))
+    check_index("back_run", inputs.back_run, inputs.ptr.numel() - 1, of="runs")
     check_shape("back_edge", inputs.back_edge, (edges,))
     check_index("back_edge", inputs.back_edge, edges, of="edges")
     if inputs.weight is not None:

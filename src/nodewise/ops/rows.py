@@ -193,7 +193,7 @@ def as_features(x: Features) -> Features:
     if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
         return x
     versions = _versions(x)
-    kept = _rows_of.get(x)
+    kept = _rows_of.get(x)  # type: ignore[no-untyped-call]
     if kept is None or versions is None or kept[0] != versions:
         kept = _rows_of[x] = versions, SparseRows.from_csr(x)
     return kept[1].with_values(x.values())  # type: ignore[no-any-return]

@@ -158,8 +158,8 @@ def _make_scratch(dtype: np.dtype[Any], width: int, tile: int) -> Scratch:
     """Fresh buffers, all zero; kernels leave gradients zero, as they found them."""
     padded = width + -width % 16
     sizes = (*[tile * padded] * 4, *[tile * 8 * padded] * 2, SPARE)
-    buffers = (aligned(size, dtype) for size in sizes)
-    return Scratch(*buffers, np.zeros(padded, np.int32), np.zeros(width, np.int32), padded)
+    columns = np.zeros(padded, np.int32), np.zeros(width, np.int32)
+    return Scratch._make([*(aligned(size, dtype) for size in sizes), *columns, padded])
 
 
 def _count_tiles(blocks: int) -> int:
@@ -306,8 +306,8 @@ def _weighted_sum(x: Floats, weight: Floats | None, index: Ints, ptr: Ints, out:
 
 
 def sum_runs(inputs: Any, outputs: Any) -> None:
-    """out[v] = sum over v's run of weight[e] x[index[e]]."""
-    _weighted_sum(inputs.x, inputs.weight, inputs.index, inputs.ptr, outputs[0])
+    """out[v] = sum over v's run of weight[e] x[row[e]]."""
+    _weighted_sum(inputs.x, inputs.weight, inputs.row, inputs.ptr, outputs[0])
 
 
 def sum_runs_backward(inputs: Any, grads: Any, outputs: Any) -> None:
@@ -315,12 +315,12 @@ def sum_runs_backward(inputs: Any, grads: Any, outputs: Any) -> None:
     (grad,), (of_x, of_weight) = grads, outputs
     if of_x is not None:
         weight = None if inputs.weight is None else inputs.weight[inputs.back_edge]
-        _weighted_sum(grad, weight, inputs.back_index, inputs.back_ptr, of_x)
+        _weighted_sum(grad, weight, inputs.back_run, inputs.back_ptr, of_x)
     if of_weight is not None:
         chunks, width = chunks_for(len(inputs.ptr) - 1), prod(inputs.x.shape[1:])
         heads = prod(of_weight.shape[1:])
-        given = (flat(inputs.x), flat(grad), flat(inputs.index), flat(inputs.ptr), heads, width)
-        run(sums.dots, chunks, width * inputs.index.size, chunks, *given, flat(of_weight))
+        given = (flat(inputs.x), flat(grad), flat(inputs.row), flat(inputs.ptr), heads, width)
+        run(sums.dots, chunks, width * inputs.row.size, chunks, *given, flat(of_weight))
 
 
 # Dropout -----------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def grad_codes(expand, rows, length, panel, spare, out):
 
 @device
 def unpack_codes(packed, groups, padded, out, nodes, heads, head, length):
-    """From groups of four as `grad_codes` lays them out to one head of `out` (nodes, heads, length).
+    """From the layout of `grad_codes` to one head of `out` (nodes, heads, length), some groups.
 
     `packed` begins with the first of the groups.
     """
