@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.neighbourhood import Neighbourhood, check_edge_index
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,13 @@ def build_block(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """Sort and weigh the edges as `rule` says."""
+    """Sort and weigh the edges as `rule` says.
+
+    Raises:
+        InputError: An edge leads from or to a node that is not there.
+    """
+    # Before loops are taken out, among which may be one of no node.
+    check_edge_index(edge_index, num_targets, num_sources)
     ones = torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
     given = ones if edge_weight is None else edge_weight
     loops = (min(num_targets, num_sources), 0)

@@ -60,6 +60,14 @@ def kernel_for(tensor: Tensor | SparseRows) -> str:
     return _wanted
 
 
+def compile_ahead(tensor: Tensor) -> None:
+    """Compile what a localized model of this precision needs, where `fused` will answer."""
+    if kernel_for(tensor) == "fused":
+        from nodewise.ops.fused import ahead
+
+        ahead.compile_ahead(str(tensor.dtype).removeprefix("torch."), torch.get_num_threads())
+
+
 def messages(
     x: Features,
     weight: Tensor,

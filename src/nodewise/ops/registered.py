@@ -9,12 +9,15 @@ from torch import Tensor
 
 from nodewise.ops.op import Op
 from nodewise.ops.safety import (
+    Facts,
     check_dtype,
     check_edges,
     check_index,
     check_offsets,
     check_shape,
     check_sparse,
+    facts,
+    keep,
 )
 
 
@@ -257,5 +260,8 @@ def compact(crow: Tensor, col: Tensor, values: Tensor, width: int) -> tuple[Tens
 
     check_sparse("x", crow, col, values, width)
     kept = launch.compact(crow.numpy(), col.numpy(), values.detach().numpy())
-    found = tuple(map(torch.from_numpy, kept))
-    return found[0], found[1], found[2]
+    new_crow, new_col, new_values = map(torch.from_numpy, kept)
+    count = new_col.numel()
+    keep(new_crow, Facts(0, count, True, 0, count))
+    keep(new_col, facts(col)._replace(rises=False))
+    return new_crow, new_col, new_values

@@ -19,7 +19,7 @@ from torch import Tensor
 from nodewise.errors import InputError
 
 
-class _Facts(NamedTuple):
+class Facts(NamedTuple):
     """The range of an index array, and whether it never decreases."""
 
     low: int
@@ -32,30 +32,37 @@ class _Facts(NamedTuple):
 class _Kept(NamedTuple):
     tensor: ref[Tensor]
     version: int
-    facts: _Facts
+    facts: Facts
 
 
 _kept: dict[int, _Kept] = {}
 
 
-def _find_facts(index: Tensor) -> _Facts:
+def _find_facts(index: Tensor) -> Facts:
     if index.numel() == 0:
-        return _Facts(0, -1, True, 0, 0)
+        return Facts(0, -1, True, 0, 0)
     low, high = (int(bound) for bound in torch.aminmax(index))
     rises = not bool((index[1:] < index[:-1]).any())
-    return _Facts(low, high, rises, int(index[0]), int(index[-1]))
+    return Facts(low, high, rises, int(index[0]), int(index[-1]))
 
 
-def facts(index: Tensor) -> _Facts:
+def facts(index: Tensor) -> Facts:
     """What is known about an index array; found out once while the tensor is unchanged."""
     if index.is_inference():  # such a tensor has no version that would tell of changes
         return _find_facts(index)
     key, version = id(index), index._version
     kept = _kept.get(key)
     if kept is None or kept.tensor() is not index or kept.version != version:
-        kept = _Kept(ref(index, lambda _: _kept.pop(key, None)), version, _find_facts(index))
-        _kept[key] = kept
+        kept = keep(index, _find_facts(index))
     return kept.facts
+
+
+def keep(index: Tensor, found: Facts) -> _Kept:
+    """Keep facts, found out or known to the code that made the array, as long as it lives."""
+    key = id(index)
+    kept = _Kept(ref(index, lambda _: _kept.pop(key, None)), index._version, found)
+    _kept[key] = kept
+    return kept
 
 
 def _check_integers(name: str, index: Tensor) -> None:

@@ -23,6 +23,7 @@ from nodewise.models.logistic import fit_logistic
 from nodewise.models.planetoid import EitherPlanetoid
 from nodewise.models.planetoid_fit import fit_better_planetoid
 from nodewise.nn.modulation import Modulations
+from nodewise.ops.dispatch import compile_ahead
 from nodewise.ops.rows import Features, SparseRows
 from nodewise.training.recipe import Recipe
 
@@ -178,6 +179,8 @@ class FieldEngine(GradientEngine):
             [*model.global_parameters()],
             [*model.local_parameters()],
         )
+        if self._penalized[1]:
+            compile_ahead(self._penalized[1][0])
         self._parts = {}
         for part, numbers in graph.split:
             nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
