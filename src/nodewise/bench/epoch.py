@@ -1,4 +1,4 @@
-"""`nodewise bench epoch`: a training epoch of LGCN-8 against GCN-8, PyG's and our own.
+"""`nodewise bench epoch`: a training epoch of LGCN-8 against GCN-8, PyG's and our own; LGAT, LGIN.
 
 PyG's GCN as people run it: dense features, cached normalization, full graph. Most of its time may
 be dropout on the dense feature matrix, which is timed, too. So our own GCN is measured beside it,
@@ -78,6 +78,8 @@ def bench_epoch(
         },
         repeats,
     )
+    progress("LGAT and LGIN, taking turns")
+    others = side_by_side({name: engine(name, "paper").step for name in ("LGAT", "LGIN")}, repeats)
     progress("the official step and its validation, one after the other, as a run takes them")
     step = partial(_step_and_validation, engine("LGCN", "official"))
     official = side_by_side({"official": step}, repeats)["official"]
@@ -90,6 +92,8 @@ def bench_epoch(
         "ratio_vs_pyg_gcn": times["lgcn"] / times["pyg"],
         "our_gcn_s": times["gcn"],
         "ratio_vs_our_gcn": times["lgcn"] / times["gcn"],
+        "lgat_s": others["LGAT"],
+        "lgin_s": others["LGIN"],
         "official_step_s": official,
     }
 
