@@ -78,6 +78,7 @@ class TableError(InputError):
         row: Where the row stands: `line 3` of a file whose header is line 1, `row 2` of a frame.
         column: The column's name.
         value: The offending cell; a long text is cut.
+        position: Where in an array that value stands: an index or a tuple of indices.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class TableError(InputError):
         row: str | None = None,
         column: str | None = None,
         value: object = None,
+        position: int | tuple[int, ...] | None = None,
     ) -> None:
         self.table, self.row, self.column = table, row, column
         places = (table, row, None if column is None else f"column {column!r}")
@@ -99,6 +101,7 @@ class TableError(InputError):
             " ".join(problem.split()),
             way_out=" ".join(way_out.split()),
             value=f"{str(value)[:57]}..." if cut else value,
+            position=position,
         )
 
 

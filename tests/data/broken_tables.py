@@ -183,7 +183,7 @@ CASES = [
     BrokenTable("truncated npz", npz(x=X, edges=PAIRS)[:-30], None, {}, ("graph.npz", "not a whole npz file"), "copy it again", ONE_FILE),
     BrokenTable("npz without features", npz(edges=PAIRS), None, {}, ("graph.npz", "no usable features", "'edges'"), "one of these names", ONE_FILE),
     BrokenTable("npz without edges", npz(x=X), None, {}, ("graph.npz", "no usable edges"), "one of these names", ONE_FILE),
-    BrokenTable("npz with an edge to nowhere", npz(x=X, edges=PAIRS + 1), None, {}, ("graph.npz", "none of the 3 nodes", "3"), "number the nodes from 0", ONE_FILE),
+    BrokenTable("npz with an edge to nowhere", npz(x=X, edges=PAIRS + 1), None, {}, ("graph.npz, edges[1, 1]", "below 3", "3"), "number the nodes from 0", ONE_FILE),
     BrokenTable("npz with NaN", npz(x=X * np.float32("nan"), edges=PAIRS), None, {}, ("graph.npz", "must be finite", "nan"), "mend the arrays", ONE_FILE),
     BrokenTable("npz with too few labels", npz(x=X, edges=PAIRS, y=np.arange(2)), None, {}, ("graph.npz", "another count of nodes than 3", "2"), "one label for each node", ONE_FILE),
     BrokenTable("npz with one class", npz(x=X, edges=PAIRS, y=np.zeros(3, int)), None, {}, ("graph.npz", "one class only", "0"), "two classes", ONE_FILE),

@@ -97,7 +97,7 @@ def test_other_code_makes_it_again(setting: Setting, monkeypatch: pytest.MonkeyP
     assert len(setting.builds) == 2
 
 
-@pytest.mark.parametrize("name", ["cache.py", "readers.py", "safe_pickle.py"])
+@pytest.mark.parametrize("name", ["cache.py", "index_arrays.py", "readers.py", "safe_pickle.py"])
 def test_the_code_version_is_that_of_the_sources(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

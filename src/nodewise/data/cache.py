@@ -24,9 +24,11 @@ from scipy.sparse import csr_matrix
 from nodewise._version import __version__
 from nodewise.data.atomic import replacing
 from nodewise.data.files import RawFile, cache_folder
+from nodewise.data.index_arrays import ArrayChecks
 from nodewise.data.readers import Masks, RawGraph
 
-_CODE = ("cache.py", "readers.py", "safe_pickle.py")
+_CODE = ("cache.py", "index_arrays.py", "readers.py", "safe_pickle.py")
+_X = ("x_data", "x_indices", "x_indptr", "x_shape")
 _MASKS = ("train_masks", "val_masks", "test_masks")
 Arrays = dict[str, NDArray[Any]]
 
@@ -114,10 +116,15 @@ def _to_arrays(graph: RawGraph) -> Arrays:
 
 
 def _to_graph(arrays: Arrays, names: dict[str, list[str] | None]) -> RawGraph:
+    checks, x = ArrayChecks("the cache"), {name: arrays[name] for name in _X}
+    nodes, width = checks.csr(x)
+    checks.index("edge_index", arrays["edge_index"], shape=(2, None), bound=nodes)
+    checks.index("y", arrays["y"], shape=(nodes,), least=-1, bound=nodes)
     masks = tuple(arrays[name] for name in _MASKS if name in arrays)
-    parts = (arrays["x_data"], arrays["x_indices"], arrays["x_indptr"])
+    for name, mask in zip(_MASKS, masks, strict=False):
+        checks.array(name, mask, kinds="b", shape=(None, nodes))
     return RawGraph(
-        x=csr_matrix(parts, tuple(arrays["x_shape"])),
+        x=csr_matrix(tuple(x.values())[:3], (nodes, width)),
         edge_index=arrays["edge_index"],
         y=arrays["y"],
         masks=cast(Masks, masks) if masks else None,

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from nodewise.data.index_arrays import WIDEST, ArrayChecks
 from nodewise.data.split_checks import MASKS, check_split
 from nodewise.errors import GraphError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+# torch builds sparse tensors without a check, and its kernels trust them: only these are looked at.
+_DENSE = (torch.strided,)
+_LAYOUTS = {"x": (*_DENSE, torch.sparse_csr), "edge_index": _DENSE, "y": _DENSE}
 
 __all__ = ["check_data", "check_graph", "check_split"]
 
@@ -57,10 +62,30 @@ def check_graph(x: Tensor, edge_index: Tensor, y: Tensor | None = None) -> None:
     Raises:
         GraphError: Something is missing, of the wrong kind, out of range or not finite.
     """
+    _check_tensor("x", x)
+    _check_tensor("edge_index", edge_index)
     _check_features(x)
     _check_edges(edge_index, x.size(0))
     if y is not None:
+        _check_tensor("y", y)
         _check_labels(y, x.size(0))
+
+
+def _check_tensor(field: str, tensor: Tensor) -> None:
+    if not isinstance(tensor, Tensor):
+        raise GraphError(
+            field,
+            "must be a tensor",
+            value=type(tensor).__name__,
+            way_out=f"make one of it, torch.as_tensor({field})",
+        )
+    if tensor.layout not in _LAYOUTS[field]:
+        raise GraphError(
+            field,
+            f"must be {' or '.join(map(str, _LAYOUTS[field]))}",
+            value=tensor.layout,
+            way_out="call .to_dense(), or .to_sparse_csr() for sparse features",
+        )
 
 
 def _check_features(x: Tensor) -> None:
@@ -78,11 +103,33 @@ def _check_features(x: Tensor) -> None:
             value=tuple(x.shape),
             way_out="give at least one of each, a constant column if nothing is known of the nodes",
         )
+    if x.size(1) > WIDEST:
+        raise GraphError(
+            "x",
+            f"has more than {WIDEST} features",
+            value=x.size(1),
+            way_out="leave out the columns that are zero everywhere",
+        )
     if not x.is_floating_point():
         raise GraphError(
             "x", "must hold floating point numbers", value=x.dtype, way_out="call x.float()"
         )
+    if x.layout == torch.sparse_csr:
+        _check_sparse(x)
     _check_finite(x)
+
+
+def _check_sparse(x: Tensor) -> None:
+    """Check where the entries of sparse features stand; torch does not when it is given them."""
+    checks = ArrayChecks(
+        error=GraphError, way_out="build x with torch.sparse_csr_tensor(..., check_invariants=True)"
+    )
+    entries, crow, col = x.values(), x.crow_indices().cpu().numpy(), x.col_indices().cpu().numpy()
+    if entries.dim() != 1:
+        raise checks.wrong("x.values()", "must have one dimension", value=tuple(entries.shape))
+    count = entries.numel()
+    checks.index("x.col_indices()", col, shape=(count,), bound=x.size(1))
+    checks.offsets("x.crow_indices()", crow, rows=x.size(0), count=count)
 
 
 def _check_finite(x: Tensor) -> None:
@@ -153,11 +200,13 @@ def _check_labels(y: Tensor, num_nodes: int) -> None:
         )
     if y.dtype != torch.int64:
         raise GraphError("y", "must hold 64-bit integers", value=y.dtype, way_out="call y.long()")
-    if (y < -1).any():
-        first = _first(y < -1)
+    # Checked before labels are counted: the counts of a class 10^12 would not fit the memory.
+    outside = (y < -1) | (y >= num_nodes)
+    if outside.any():
+        first = _first(outside)
         raise GraphError(
             "y",
-            "a label is a class number, or -1 for none",
+            f"a label is a class number, below {num_nodes} for as many nodes, or -1 for none",
             value=int(y[first]),
             position=first,
             way_out="number the classes from 0",

@@ -12,9 +12,10 @@ from torch import Tensor
 from nodewise.data.catalogue import Dataset, find_dataset
 from nodewise.data.checks import check_data
 from nodewise.data.files import data_root
+from nodewise.data.index_arrays import ArrayChecks
 from nodewise.data.readers import RawGraph
 from nodewise.data.splits import Split, random_split
-from nodewise.errors import SplitError, UnknownNameError
+from nodewise.errors import GraphError, SplitError, UnknownNameError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -77,13 +78,19 @@ def _to_data(graph: RawGraph, sparse: bool) -> Data:
 
 
 def to_csr(x: Any) -> Tensor:
-    """A scipy CSR matrix as a `torch.sparse_csr` tensor."""
+    """A scipy CSR matrix as a `torch.sparse_csr` tensor.
+
+    Raises:
+        GraphError: Its arrays are no such matrix.
+    """
+    parts = {f"x.{part}": getattr(x, part) for part in ("data", "indices", "indptr", "shape")}
+    ArrayChecks(error=GraphError, way_out="build the matrix anew").csr(parts)
     with warnings.catch_warnings():
         # torch announces once per process that CSR is in beta; nobody can act on it.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
         return torch.sparse_csr_tensor(
-            torch.from_numpy(x.indptr).long(),
-            torch.from_numpy(x.indices).long(),
+            torch.from_numpy(x.indptr.astype("int64")),
+            torch.from_numpy(x.indices.astype("int64")),
             torch.from_numpy(x.data),
             size=x.shape,
             check_invariants=True,

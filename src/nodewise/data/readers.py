@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 from scipy.sparse.csgraph import connected_components
 
-from nodewise.data.safe_pickle import loads
+from nodewise.data.index_arrays import ArrayChecks
+from nodewise.data.safe_pickle import FETCH, loads
 from nodewise.errors import RawFileError
 
 Masks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
@@ -42,11 +44,17 @@ class RawGraph:
 
 
 def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
-    """Read `ind.<name>.{x,y,tx,ty,allx,ally,graph,test.index}`, keyed by file name."""
+    """Read `ind.<name>.{x,y,tx,ty,allx,ally,graph,test.index}`, keyed by file name.
+
+    Raises:
+        RawFileError: A file is damaged, or its arrays do not fit the others.
+    """
     parts = {name.split(".", 2)[2]: _planetoid_part(name, files[name]) for name in files}
+    names = {name.split(".", 2)[2]: name for name in files}
+    _check_planetoid(names, parts)
     test = parts["test.index"]
     rows = np.concatenate([np.arange(parts["allx"].shape[0]), test])
-    num_nodes = int(rows.max()) + 1
+    num_nodes = int(rows.max(initial=-1)) + 1
     # Citeseer has 15 nodes in the range of test ids that are not test nodes: no features, no label.
     # PyG's argmax over their empty one-hot row calls them class 0. Here they are -1, unlabelled, so
     # that no random split can learn or judge by a label nobody gave; the public split has none.
@@ -55,18 +63,30 @@ def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
     y[rows] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
     return RawGraph(
         x=_place_rows(vstack([parts["allx"], parts["tx"]]), rows, num_nodes),
-        edge_index=undirected(_adjacency_lists(parts["graph"]), num_nodes),
+        edge_index=undirected(
+            _adjacency_lists(names["graph"], parts["graph"], num_nodes), num_nodes
+        ),
         y=y,
         masks=_public_masks(len(parts["y"]), test, num_nodes),
     )
 
 
 def read_amazon(files: Mapping[str, bytes]) -> RawGraph:
-    """Read one npz of scipy CSR parts; keep the largest connected component, as the paper does."""
+    """Read one npz of scipy CSR parts; keep the largest connected component, as the paper does.
+
+    Raises:
+        RawFileError: The file is damaged, or its arrays do not fit each other.
+    """
     ((name, content),) = files.items()
     npz = _read_npz(name, content, ("labels", "class_names", *_csr_keys("adj"), *_csr_keys("attr")))
-    adjacency = csr_matrix(tuple(npz[key] for key in _csr_keys("adj")[:3]), npz["adj_shape"])
-    x = csr_matrix(tuple(npz[key] for key in _csr_keys("attr")[:3]), npz["attr_shape"])
+    checks = _checks(name)
+    adjacency, x = _csr(checks, npz, "adj"), _csr(checks, npz, "attr")
+    nodes = x.shape[0]
+    if adjacency.shape != (nodes, nodes) or nodes == 0:
+        problem = f"must be twice {nodes}, the rows of attr_shape, and not 0"
+        raise checks.wrong("adj_shape", problem, value=adjacency.shape)
+    checks.array("class_names", npz["class_names"], kinds="U", shape=(None,))
+    checks.index("labels", npz["labels"], shape=(nodes,), bound=len(npz["class_names"]))
     keep = _largest_component(adjacency)
     return RawGraph(
         x=_tidy(x[keep]),
@@ -77,13 +97,25 @@ def read_amazon(files: Mapping[str, bytes]) -> RawGraph:
 
 
 def read_wikipedia(files: Mapping[str, bytes]) -> RawGraph:
-    """Read one npz of features, labels, edges (one direction each) and ten mask triples."""
+    """Read one npz of features, labels, edges (one direction each) and ten mask triples.
+
+    Raises:
+        RawFileError: The file is damaged, or its arrays do not fit each other.
+    """
     ((name, content),) = files.items()
     masks = ("train_masks", "val_masks", "test_masks")
     npz = _read_npz(name, content, ("node_features", "node_labels", "edges", *masks))
+    checks = _checks(name)
+    checks.array("node_features", npz["node_features"], kinds="buif", shape=(None, None))
+    nodes = len(npz["node_features"])
+    checks.index("node_labels", npz["node_labels"], shape=(nodes,), least=-1, bound=nodes)
+    checks.index("edges", npz["edges"], shape=(None, 2), bound=nodes)
+    for key in masks:
+        checks.array(key, npz[key], kinds="biu", shape=(None, nodes))
+        checks.array(key, npz[key], kinds="biu", shape=npz[masks[0]].shape)
     return RawGraph(
-        x=_tidy(csr_matrix(npz["node_features"])),
-        edge_index=undirected(npz["edges"].T, len(npz["node_labels"])),
+        x=_tidy(csr_matrix(npz["node_features"].astype(np.float32))),
+        edge_index=undirected(npz["edges"].T, nodes),
         y=npz["node_labels"].astype(np.int64),
         masks=cast(Masks, tuple(npz[key].astype(np.bool_) for key in masks)),
     )
@@ -99,13 +131,49 @@ def undirected(edges: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
 
 def _planetoid_part(name: str, content: bytes) -> Any:
     if name.endswith(".test.index"):
-        return np.array(content.split(), dtype=np.int64)
+        return _whole_numbers(name, content)
     return loads(name, content)
 
 
-def _adjacency_lists(graph: Mapping[int, Sequence[int]]) -> NDArray[np.int64]:
+def _whole_numbers(name: str, content: bytes) -> NDArray[np.int64]:
+    try:
+        return np.array(content.split(), dtype=np.int64)
+    except (ValueError, OverflowError) as error:
+        problem = f"must be lines of whole numbers ({error})"
+        raise RawFileError(name, problem, way_out=FETCH) from error
+
+
+def _check_planetoid(names: Mapping[str, str], parts: Mapping[str, Any]) -> None:
+    """Check that the parts fit each other, so that rows are put only where there are rows."""
+    checks = ArrayChecks(error=RawFileError, way_out=FETCH)
+    for part, kind in (("allx", csr_matrix), ("tx", csr_matrix), ("graph", dict)):
+        if not isinstance(parts[part], kind):
+            problem, found = f"must hold a {kind.__name__}", type(parts[part]).__name__
+            raise checks.wrong(names[part], problem, value=found)
+    (known, width), (tested, tested_width) = parts["allx"].shape, parts["tx"].shape
+    if tested_width != width:
+        problem = f"must have {width} columns, as {names['allx']} has"
+        raise checks.wrong(names["tx"], problem, value=tested_width)
+    # Every node has a list in the graph, so their count bounds the nodes.
+    listed, test = len(parts["graph"]), parts["test.index"]
+    checks.index(names["test.index"], test, shape=(tested,), least=known, bound=listed)
+    checks.array(names["y"], parts["y"], kinds="buif", shape=(None, None))
+    checks.array(names["ally"], parts["ally"], kinds="buif", shape=(known, None))
+    classes = max(1, parts["ally"].shape[1])
+    checks.array(names["ally"], parts["ally"], kinds="buif", shape=(known, classes))
+    checks.array(names["ty"], parts["ty"], kinds="buif", shape=(tested, classes))
+
+
+def _adjacency_lists(name: str, graph: Mapping[Any, Any], num_nodes: int) -> NDArray[np.int64]:
+    checks = ArrayChecks(error=RawFileError, way_out=FETCH)
+    for node, others in graph.items():
+        if not isinstance(others, list) or any(type(end) is not int for end in (node, *others)):
+            problem = "must be node numbers, each with a list of node numbers"
+            raise checks.wrong(name, problem, value=reprlib.repr((node, others)))
     pairs = [(node, neighbour) for node, others in graph.items() for neighbour in others]
-    return np.array(pairs, dtype=np.int64).T
+    ends = np.array(pairs) if pairs else np.empty((0, 2), np.int64)
+    checks.index(name, ends, shape=(None, 2), bound=num_nodes)
+    return ends.T
 
 
 def _place_rows(matrix: Any, rows: NDArray[np.int64], num_nodes: int) -> Any:
@@ -141,6 +209,17 @@ def _csr_keys(prefix: str) -> tuple[str, str, str, str]:
     return f"{prefix}_data", f"{prefix}_indices", f"{prefix}_indptr", f"{prefix}_shape"
 
 
+def _csr(checks: ArrayChecks, npz: Mapping[str, Any], prefix: str) -> Any:
+    arrays = {key: npz[key] for key in _csr_keys(prefix)}
+    shape = checks.csr(arrays)
+    data, indices, indptr, _ = arrays.values()
+    return csr_matrix((data.astype(np.float32), indices, indptr), shape)
+
+
+def _checks(name: str) -> ArrayChecks:
+    return ArrayChecks(name, RawFileError, FETCH)
+
+
 def _read_npz(name: str, content: bytes, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as npz:
@@ -150,5 +229,5 @@ def _read_npz(name: str, content: bytes, keys: Sequence[str]) -> dict[str, NDArr
             name,
             f"is not a whole npz file ({type(error).__name__}: {error})",
             value=f"{len(content)} bytes",
-            way_out="delete the file and fetch it again from its public home",
+            way_out=FETCH,
         ) from error

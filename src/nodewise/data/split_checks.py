@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from nodewise.data.index_arrays import ArrayChecks
 from nodewise.errors import SplitError
 
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -52,6 +53,9 @@ def node_numbers(name: str, nodes: ArrayLike) -> NDArray[np.int64]:
             value=f"{given.dtype} of shape {given.shape}",
             way_out="use Split.from_masks for boolean masks",
         )
+    if given.dtype.kind == "u":  # of which the largest would turn negative
+        way_out = "number the nodes from 0 and drop repeats with numpy.unique"
+        ArrayChecks(error=SplitError, way_out=way_out).index(name, given, shape=(None,))
     numbers = np.sort(given.astype(np.int64))
     wrong = np.flatnonzero((numbers < 0) | (np.diff(numbers, prepend=-1) == 0))
     if wrong.size:

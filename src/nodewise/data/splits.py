@@ -185,6 +185,7 @@ def hold_out(train: ArrayLike, y: ArrayLike, test: ArrayLike = (), share: int = 
         SplitError: No class has two training nodes, so that nothing could be held out.
     """
     nodes, labels = node_numbers("train", train), torch.as_tensor(y).cpu().numpy()
+    _check_below("train", nodes, len(labels))
     order = nodes[FrozenRandom(0, "hold out").permutation(len(nodes))]
     held = [
         members[: max(1, len(members) // share)]
@@ -226,6 +227,13 @@ def _first_of_each_class(
 
 
 def _mask(name: str, nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
+    _check_below(name, nodes, num_nodes)
+    mask = torch.zeros(num_nodes, dtype=torch.bool)
+    mask[torch.from_numpy(nodes.copy())] = True
+    return mask
+
+
+def _check_below(name: str, nodes: NDArray[np.int64], num_nodes: int) -> None:
     if nodes.size and nodes[-1] >= num_nodes:
         raise SplitError(
             name,
@@ -234,9 +242,6 @@ def _mask(name: str, nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
             position=nodes.size - 1,
             way_out="use the split with the graph it was made for",
         )
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[torch.from_numpy(nodes.copy())] = True
-    return mask
 
 
 def _read_json(path: Path) -> dict[str, Any]:

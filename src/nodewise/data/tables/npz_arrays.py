@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from nodewise.data.index_arrays import WIDEST, ArrayChecks
 from nodewise.data.tables.source import listed
 from nodewise.errors import TableError
 
@@ -46,9 +47,11 @@ class NpzArrays:
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as npz:
                 for name in npz.files:
                     try:
-                        arrays[name] = npz[name]
+                        member = npz[name]
                     except ValueError:  # NumPy's answer to a pickle
                         continue
+                    if isinstance(member, np.ndarray):  # other files come as their bytes
+                        arrays[name] = member
         except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy
             raise TableError(
                 str(path),
@@ -61,13 +64,20 @@ class NpzArrays:
         """The features, as an array or a scipy CSR matrix (nodes, features).
 
         Raises:
-            TableError: There are none.
+            TableError: There are none, or they are no matrix of numbers.
         """
-        matrix = self._csr("attr")
-        found = self.first(_X) if matrix is None else matrix
-        if found is None or found.ndim != 2 or found.dtype.kind not in "buif":
-            raise self._lacks("features", ("attr_data", *_X))
-        return found.astype(np.float32)
+        found = self._csr("attr", np.float32)
+        if found is None:
+            name, found = self._first("features", _X, ("attr_data", *_X))
+            self.checks.array(name, found, kinds="buif", shape=(None, None))
+        if found.shape[1] > WIDEST:
+            raise self.error(
+                f"has more than {WIDEST} features",
+                value=found.shape[1],
+                way_out="leave out the columns that are zero everywhere",
+            )
+        with np.errstate(over="ignore"):
+            return found.astype(np.float32)
 
     def ends(self, num_nodes: int) -> NDArray[np.int64]:
         """The ends of the edges, shape (2, edges).
@@ -75,40 +85,50 @@ class NpzArrays:
         Raises:
             TableError: There are no edges, or one of a node that is not there.
         """
-        adjacency = self._csr("adj")
+        adjacency = self._csr("adj", np.bool_)
         if adjacency is not None:
-            ends: Any = np.stack(adjacency.nonzero())
-        elif _PAIRS in self.arrays:
-            ends = self.arrays[_PAIRS].T
-        else:
-            ends = self.arrays.get(_EDGE_INDEX)
-        if ends is None or ends.ndim != 2 or len(ends) != 2 or ends.dtype.kind not in "iu":
-            raise self._lacks("edges", ("adj_data", _PAIRS, _EDGE_INDEX))
-        outside = (ends < 0) | (ends >= num_nodes)
-        if outside.any():
-            raise self.error(
-                f"an edge has an end that is none of the {num_nodes} nodes",
-                value=int(ends[outside][0]),
-                way_out="number the nodes from 0 in the order of the features' rows",
-            )
-        return np.asarray(ends, np.int64)
+            if adjacency.shape != (num_nodes, num_nodes):
+                problem = f"must be twice {num_nodes}, the count of nodes that have features"
+                raise self.checks.wrong("adj_shape", problem, value=adjacency.shape)
+            return np.stack(adjacency.nonzero()).astype(np.int64)
+        names = (_PAIRS, _EDGE_INDEX)
+        name, ends = self._first("edges", names, ("adj_data", *names))
+        way_out = "number the nodes from 0 in the order of the features' rows"
+        shape = (None, 2) if name == _PAIRS else (2, None)
+        replace(self.checks, way_out=way_out).index(name, ends, shape=shape, bound=num_nodes)
+        return np.asarray(ends.T if name == _PAIRS else ends, np.int64)
 
     def labels(self) -> NDArray[np.int64] | None:
-        """The labels as numbers (nodes), negative for none; None if there are none."""
-        labels = self.first(_Y)
-        if labels is not None and (labels.ndim != 1 or labels.dtype.kind not in "iu"):
-            raise self._lacks("labels", _Y)
-        return None if labels is None else labels.astype(np.int64)
+        """The labels as numbers (nodes), negative for none; None if there are none.
+
+        Raises:
+            TableError: They are no integers of 64 bits, or not one for a node.
+        """
+        found = self._find(_Y)
+        if found is None:
+            return None
+        self.checks.index(*found, shape=(None,), least=-(1 << 63))
+        return found[1].astype(np.int64)
 
     def mask(self, part: str) -> NDArray[np.bool_] | None:
-        """The nodes of a part of the split; the first split where several are stored."""
-        mask = self.first((f"{part}_mask", f"{part}_masks"))
-        return None if mask is None else (mask[0] if mask.ndim == 2 else mask).astype(np.bool_)
+        """The nodes of a part of the split; the first split where several are stored.
+
+        Raises:
+            TableError: It is no mask.
+        """
+        found = self._find((f"{part}_mask", f"{part}_masks"))
+        if found is None:
+            return None
+        name, mask = found
+        first = mask[0] if mask.ndim == 2 and len(mask) else mask
+        self.checks.array(name, first, kinds="buif", shape=(None,))
+        return first.astype(np.bool_)
 
     def names(self, name: str, count: int) -> tuple[str, ...] | None:
         """The names of features or classes, if there are as many as that."""
         found = self.arrays.get(name)
-        return tuple(map(str, found)) if found is not None and len(found) == count else None
+        fits = found is not None and found.shape == (count,)
+        return tuple(map(str, found)) if found is not None and fits else None
 
     def ids(self, count: int) -> tuple[Any, ...]:
         """The nodes' own names, texts or integers, else their numbers.
@@ -161,29 +181,42 @@ class NpzArrays:
     def directed(self) -> bool:
         """Whether the file says that edges have a direction."""
         found = self.arrays.get("directed")
-        return found is not None and bool(found.any())
+        if found is None:
+            return False
+        self.checks.array("directed", found, kinds="buif", shape=(None,) * found.ndim)
+        return bool(found.any())
 
-    def first(self, names: Sequence[str]) -> NDArray[Any] | None:
-        """The array of the first name there is."""
-        return next((self.arrays[name] for name in names if name in self.arrays), None)
+    @property
+    def checks(self) -> ArrayChecks:
+        """The checks of this file's arrays."""
+        return ArrayChecks(str(self.path), TableError)
 
     def error(self, problem: str, *, way_out: str, value: object = None) -> TableError:
         """An error about this file."""
         return TableError(str(self.path), problem, way_out=way_out, value=value)
 
-    def _csr(self, prefix: str) -> Any:
+    def _csr(self, prefix: str, dtype: type[np.generic]) -> Any:
         names = [f"{prefix}_{part}" for part in (*_CSR, "shape")]
         if not all(name in self.arrays for name in names):
             return None
-        *parts, shape = (self.arrays[name] for name in names)
-        try:
-            matrix = csr_matrix(tuple(parts), shape=tuple(shape))
-            matrix.check_format()
-        except (ValueError, TypeError) as error:
-            raise self.error(
-                f"{prefix}_data and its kin are no CSR matrix ({error})", way_out="save them again"
-            ) from error
-        return matrix
+        arrays = {name: self.arrays[name] for name in names}
+        shape = self.checks.csr(arrays)
+        data, indices, indptr, _ = arrays.values()
+        with np.errstate(over="ignore"):  # infinity is refused with the other checks of features
+            # Here, since scipy has no matrices of some types: half precision, other byte orders.
+            return csr_matrix((data.astype(dtype), indices, indptr), shape=shape)
+
+    def _find(self, names: Sequence[str]) -> tuple[str, NDArray[Any]] | None:
+        """The first of these names that there is, and its array."""
+        return next(((name, self.arrays[name]) for name in names if name in self.arrays), None)
+
+    def _first(
+        self, what: str, names: Sequence[str], known: Sequence[str]
+    ) -> tuple[str, NDArray[Any]]:
+        found = self._find(names)
+        if found is None:
+            raise self._lacks(what, known)
+        return found
 
     def _lacks(self, what: str, names: Sequence[str]) -> TableError:
         return self.error(

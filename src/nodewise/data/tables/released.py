@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from nodewise.data.index_arrays import WIDEST
 from nodewise.data.tables.build import build
 from nodewise.data.tables.dialect import Dialect
 from nodewise.data.tables.first_bytes import check_text, first_bytes
@@ -20,6 +21,7 @@ from nodewise.data.tables.wish import Roles, Wish
 from nodewise.errors import TableError
 
 _ENDINGS = {".node": ".edge", ".node.gz": ".edge.gz"}
+_DIGITS = 20  # of a count; Python refuses to read thousands of them
 
 
 def is_released(path: Path) -> bool:
@@ -57,6 +59,14 @@ def _nodes(path: Path) -> TextSource:
             row="line 1",
             value=line.decode(errors="replace"),
             way_out="write them, or name the file .tsv if it has a header",
+        )
+    if len(counts[1]) > _DIGITS or int(counts[1]) > WIDEST:
+        raise TableError(
+            str(path),
+            f"has more than {WIDEST} features",
+            row="line 1",
+            value=counts[1].decode(),
+            way_out="write the count of features that each line after it has",
         )
     features = (f"feature_{i}" for i in range(int(counts[1])))
     return TextSource(path, Dialect("\t", ("id", "label", *features)))
