@@ -1,142 +1,184 @@
-"""Localized messages in plain torch, without ever building W_v: any device, bounded memory.
+"""Localized messages in plain torch, on any device, in bounded memory.
 
-W_v h_u = W (a_v * h_u) + (b_v . h_u) 1, so an edge needs one product of the input's width. Targets
-are taken in chunks of bounded size, and the backward pass computes each chunk again instead of
-keeping it.
+W_v is formed for a chunk of targets, applied to all their neighbors and thrown away; the backward
+pass forms it again. Three forms, by the rows:
+
+- sparse: only the columns of W_v that occur in C_v (`factored_sparse`)
+- dense: batched matrix products of targets of similar degree (`factored_dense`)
+- dense, few edges: W_v h_u = W (a_v * h_u) + (b_v . h_u) 1, without W_v
+
+Sums over segments are added in order (`segments`). Gradients of features are added by `index_add_`,
+whose order is fixed on the CPU, and on a GPU under `torch.use_deterministic_algorithms`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import leaky_relu
 from torch.utils.checkpoint import checkpoint
 
 from nodewise.ops import reference
-from nodewise.ops.dropconnect import DropConnect, keep_mask
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.factored_dense import DenseMessages
+from nodewise.ops.factored_sparse import SparseMessages
 from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.reference import modulation, weighted
-from nodewise.ops.rows import Features, SparseRows, take_rows
+from nodewise.ops.reference import modulation
+from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.segments import WeightedSums
+from nodewise.ops.walks import edge_runs
 
 # Numbers in the widest tensor of one chunk: 16 million float32 are 64 MB.
 CHUNK_NUMBERS = 1 << 24
+# The same on the CPU, where chunks should stay in the cache; those in which W_v is formed are
+# larger, because more is called for each.
+_CACHED, _CACHED_LOCAL = 1 << 19, 1 << 20
+
+Pair = tuple[Tensor, Tensor]
 
 
-def _limit(numbers_each: int) -> int:
-    """How many edges, or targets, of so many numbers each make a chunk."""
-    return max(1, CHUNK_NUMBERS // max(numbers_each, 1))
+def _limit(device: torch.device, cached: int = _CACHED) -> int:
+    """How many numbers a chunk's widest tensor may have."""
+    return min(CHUNK_NUMBERS, cached) if device.type == "cpu" else CHUNK_NUMBERS
 
 
-def _target_chunks(ptr: Tensor, numbers_per_edge: int) -> Iterator[tuple[int, int, slice]]:
-    """Cut the targets so that a chunk's edges (and targets) times their width stay bounded.
-
-    The edges of one target that are too many by themselves are cut, too. There is always a chunk,
-    so that no gradient is lost where there are no targets.
-    """
-    limit = _limit(numbers_per_edge)
-    ends, first = ptr.tolist(), 0
-    if len(ends) == 1:
-        yield 0, 0, slice(0, 0)
-    for v in range(1, len(ends)):
-        last = v + 1 == len(ends)
-        if last or ends[v + 1] - ends[first] > limit or v + 1 - first > limit:
-            begin, end = ends[first], ends[v]
-            for start in range(begin, max(end, begin + 1), limit):
-                yield first, v, slice(start, min(start + limit, end))
-            first = v
-
-
-def _chunk(
-    x: Features,
-    weight: Tensor,
-    scale: tuple[Tensor, Tensor],
-    shift: tuple[Tensor, Tensor],
-    source: Tensor,
-    target: Tensor,
-    first: int,
-    drop: DropConnect | None,
-    slope: float,
-) -> Tensor:
-    """Messages to some targets, numbered from `first`."""
-    rows = take_rows(x, source)
-    x_j = rows.dense() if isinstance(rows, SparseRows) else rows
-    a, b = modulation(*scale, slope), modulation(*shift, slope)
-    scaled, shifted = x_j[:, None] * (a + 1)[target], x_j[:, None] * b[target]
-    if drop is not None:
-        nodes = torch.arange(first, first + a.size(0), device=weight.device)
-        mask = keep_mask(drop, nodes, *weight.shape).to(weight.dtype)[target] / (1 - drop.rate)
-        z = torch.einsum("ehi,hoi,ehoi->eho", scaled, weight, mask)
-        return z + torch.einsum("ehi,ehoi->eho", shifted, mask)
-    return torch.einsum("ehi,hoi->eho", scaled, weight) + shifted.sum(-1, keepdim=True)
+def _is_traced(x: Tensor) -> bool:
+    """Whether there are no numbers to cut chunks by, and no memory to save: only shapes."""
+    return torch.compiler.is_compiling() or x.is_meta
 
 
 def messages(
     x: Features,
     weight: Tensor,
-    scale: tuple[Tensor, Tensor],
-    shift: tuple[Tensor, Tensor],
+    scale: Pair,
+    shift: Pair,
     hood: Neighbourhood,
     drop: DropConnect | None,
     slope: float,
 ) -> Tensor:
     """As `reference.messages`, in chunks; `x` may be sparse."""
+    given = (weight, *scale, *shift)
+    if isinstance(x, SparseRows) and not (x.is_crowded or _is_traced(weight)):
+        limit = _limit(weight.device, _CACHED_LOCAL)
+        return _call(SparseMessages, x.values, *given, x, hood, drop, slope, limit)
+    rows = x.dense() if isinstance(x, SparseRows) else x
+    if _is_traced(weight):
+        if drop is not None:
+            return reference.messages(rows, weight, scale, shift, hood, drop, slope)
+        return _per_edge(rows, *given, hood.source, hood.target, slope)
     heads, out, width = weight.shape
-    z: list[Tensor] = []
-    numbers = heads * width * (1 if drop is None else out)
-    for first, last, edges in _target_chunks(hood.ptr, numbers):
-        some = checkpoint(
-            _chunk,
-            x,
-            weight,
-            (scale[0][first:last], scale[1]),
-            (shift[0][first:last], shift[1]),
-            hood.source[edges],
-            hood.target[edges] - first,
-            first,
-            drop,
-            slope,
-            use_reentrant=False,
-            preserve_rng_state=False,
-        )
-        z.append(some)
-    return torch.cat(z)
+    most_edges = _limit(weight.device) // max(heads * width, 1)
+    few_edges = hood.num_edges <= most_edges or 2 * hood.num_edges < out * hood.num_targets
+    if drop is None and few_edges:
+        return _per_edge_chunks(rows, given, hood, slope, most_edges)
+    limit = _limit(weight.device, _CACHED_LOCAL)
+    return _call(DenseMessages, rows, *given, hood, drop, slope, limit)
 
 
-def squares(
-    scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor], slope: float
-) -> tuple[Tensor, Tensor]:
-    """As `reference.squares`, in chunks of nodes."""
-    sums: list[tuple[Tensor, Tensor]] = []
-    heads, width, _ = scale[1].shape
-    step = _limit(heads * width)
-    for start in range(0, max(len(scale[0]), 1), step):
-        some = [(code[start : start + step], expand) for code, expand in (scale, shift)]
-        found = checkpoint(
-            reference.squares, *some, slope, use_reentrant=False, preserve_rng_state=False
-        )
-        sums.append(found)
-    a, b = (torch.stack(parts).sum() for parts in zip(*sums, strict=True))
-    return a, b
-
-
-def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """As `reference.sum_neighbours`, in chunks of edges."""
-    out = x.new_zeros(hood.num_targets, *x.shape[1:])
-    step = _limit(x[:1].numel())
-    for start in range(0, max(hood.num_edges, 1), step):
-        edges = slice(start, start + step)
-        part = checkpoint(
-            _weighted_rows,
-            x,
-            None if weight is None else weight[edges],
-            hood.source[edges],
-            use_reentrant=False,
-            preserve_rng_state=False,
-        )
-        out = out.index_add(0, hood.target[edges], part)
+def _call(function: type[torch.autograd.Function], *args: Any) -> Tensor:
+    out: Tensor = function.apply(*args)  # type: ignore[no-untyped-call]  # as torch has it
     return out
 
 
-def _weighted_rows(x: Tensor, weight: Tensor | None, source: Tensor) -> Tensor:
-    return weighted(x[source], weight)
+def _per_edge(
+    x: Tensor,
+    weight: Tensor,
+    scale_code: Tensor,
+    scale_expand: Tensor,
+    shift_code: Tensor,
+    shift_expand: Tensor,
+    source: Tensor,
+    target: Tensor,
+    slope: float,
+) -> Tensor:
+    """W (a_v * h_u) + (b_v . h_u) 1 for some edges, shape (edges, H, out)."""
+    x_j = x[source][:, None]
+    a, b = modulation(scale_code, scale_expand, slope), modulation(shift_code, shift_expand, slope)
+    scaled, shifted = x_j * (a + 1)[target], x_j * b[target]
+    return torch.einsum("ehi,hoi->eho", scaled, weight) + shifted.sum(-1, keepdim=True)
+
+
+def _per_edge_chunks(
+    x: Tensor, given: tuple[Tensor, ...], hood: Neighbourhood, slope: float, limit: int
+) -> Tensor:
+    """Messages edge by edge, in chunks of targets that the backward pass computes again."""
+    weight, scale_code, scale_expand, shift_code, shift_expand = given
+    z = []
+    for first, last, edges in edge_runs(hood.ptr, None, limit):
+        codes = scale_code[first:last], scale_expand, shift_code[first:last], shift_expand
+        ends = hood.source[edges], hood.target[edges] - first
+        args = (x, weight, *codes, *ends, slope)
+        if edges == slice(0, hood.num_edges):
+            return _per_edge(*args)
+        z.append(checkpoint(_per_edge, *args, use_reentrant=False, preserve_rng_state=False))
+    return torch.cat(z)
+
+
+class _Squares(torch.autograd.Function):
+    """The sum of sigma(m)^2 with m = code . expand, over all nodes and features.
+
+    sigma(m)^2 = m g with g = LeakyReLU(m) of the squared slope, and half its derivative is g: the
+    gradients cost less while m is at hand than in a pass of their own.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, code: Tensor, expand: Tensor, slope: float, step: int) -> Tensor:
+        """Return the sum, computed for `step` nodes at a time."""
+        wants = any(ctx.needs_input_grad[:2])
+        table = expand.transpose(1, 2).contiguous()
+        of_code, of_table = torch.empty_like(code), torch.zeros_like(table)
+        total = code.new_zeros(())
+        for h in range(code.size(1)):
+            for start in range(0, len(code), step):
+                part = code[start : start + step, h]
+                m = part @ table[h]
+                g = leaky_relu(m, slope * slope)
+                total += torch.dot(m.flatten(), g.flatten())
+                if wants:
+                    # In this order the wide matrix is read row by row.
+                    of_code[start : start + step, h] = (table[h] @ g.t()).t()
+                    of_table[h].addmm_(part.t(), g)
+        ctx.save_for_backward(of_code, of_table)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        """Return the gradients of code and expand."""
+        of_code, of_table = ctx.saved_tensors
+        return 2 * grad * of_code, 2 * grad * of_table.transpose(1, 2), None, None
+
+
+def squares(scale: Pair, shift: Pair, slope: float) -> Pair:
+    """As `reference.squares`, in chunks of nodes."""
+    if _is_traced(scale[0]):
+        return reference.squares(scale, shift, slope)
+    step = max(1, _limit(scale[1].device) // max(scale[1].size(1), 1))
+    return _call(_Squares, *scale, slope, step), _call(_Squares, *shift, slope, step)
+
+
+def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+    """As `reference.sum_neighbours`, without storing the rows of edges."""
+    if _is_traced(x) or hood.num_edges == 0:
+        return reference.sum_neighbours(x, weight, hood)
+    if weight is not None and weight.dim() == 2:
+        heads = [sum_neighbours(x[:, h], weight[:, h], hood) for h in range(weight.size(1))]
+        return torch.stack(heads, 1)
+    back = hood.reverse
+    places = (hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+    rows = x.reshape(len(x), -1)
+    sums = _call(WeightedSums, rows, weight, *places, _limit(x.device))
+    return sums.view(-1, *x.shape[1:])
+
+
+def project(x: SparseRows, weight: Tensor) -> Tensor:
+    """As `reference.project`, of the entries that are there."""
+    if x.is_crowded or _is_traced(weight):
+        return reference.project(x.dense(), weight)
+    back = x.columns
+    places = (x.col, x.crow, back.row, back.entry, back.ccol)
+    rows = weight.t().contiguous()
+    return _call(WeightedSums, rows, x.values, *places, _limit(x.device))

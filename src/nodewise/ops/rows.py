@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -45,6 +45,7 @@ class _Kept:
     columns: Columns | None = None
     flat: Tensor | None = None
     pooled: tuple[Neighbourhood, Places] | None = None
+    walks: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,11 @@ class SparseRows:
             with torch.inference_mode(False):
                 self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
+
+    @property
+    def kept_walks(self) -> list[Any]:
+        """What `nodewise.ops.walks` keeps with these places: edges, a limit, and their walks."""
+        return self._kept.walks
 
     def pooled(self, how: str, weight: Tensor | None, hood: Neighbourhood, make: Sums) -> Features:
         """Sums of these rows under some weights, made anew unless nothing has changed since.
