@@ -118,6 +118,7 @@ def test_scale_measures_and_draws(tmp_path: Path) -> None:
     ("command", "keys"),
     [
         ("messages", {"fused_s", "factored_s", "dense_s", "speedup_vs_dense", "extra_peak_mb"}),
+        ("messages", {"factored_extra_peak_mb"}),
         (
             "messages",
             {

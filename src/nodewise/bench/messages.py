@@ -128,8 +128,8 @@ def dense(problem: Problem, *, features: bool) -> None:
     torch.autograd.grad([z, *sums], leaves, pulls)
 
 
-def _fused_job(dataset: str, root: str | None) -> Callable[[], None]:
-    return partial(localized, Problem.of(dataset, 1, root), "fused", features=True)
+def _job(kernel: str, dataset: str, root: str | None) -> Callable[[], None]:
+    return partial(localized, Problem.of(dataset, 1, root), kernel, features=True)
 
 
 def _formed(problem: Problem) -> int:
@@ -261,5 +261,6 @@ def bench_messages(
         "node_layer_ratio_beside_generators_vs_pyg": beside / pyg,
         "penalty_least_ratio": 3 * _generated(problem) / fma / layer["base"],
         "generators_s": layer["generators"],
-        "extra_peak_mb": extra_peak_mb(_fused_job, dataset, root),
+        "extra_peak_mb": extra_peak_mb(_job, "fused", dataset, root),
+        "factored_extra_peak_mb": extra_peak_mb(_job, "factored", dataset, root),
     }

@@ -251,7 +251,10 @@ def project(x: Features, weight: Tensor) -> Tensor:
     check_rows(x, weight.size(1))
     if not isinstance(x, SparseRows):
         return reference.project(x, weight)
-    if kernel_for(x) != "fused" or x.is_crowded:
+    kernel = kernel_for(x)
+    if kernel == "reference" or x.is_crowded:
         return reference.project(x.dense(), weight)
+    if kernel == "factored":
+        return factored.project(x, weight)
     back = x.columns
     return _sum_runs(weight.t(), x.values, x.col, x.crow, back.row, back.entry, back.ccol)

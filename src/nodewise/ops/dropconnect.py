@@ -94,6 +94,24 @@ def keep_mask(drop: DropConnect, nodes: Tensor, heads: int, out: int, width: int
     return (entry_bits >= drop.threshold).to(torch.float64)
 
 
+def keep_pairs(drop: DropConnect, nodes: Tensor, columns: Tensor, heads: int, out: int) -> Tensor:
+    """As `keep_mask` in single columns of single W_v: booleans of shape (pairs, heads, out).
+
+    Args:
+        drop: The rate and the seed.
+        nodes: The target node of each pair, int64.
+        columns: The column of each pair, int64.
+        heads: How many heads.
+        out: Rows of W_v.
+    """
+    head = torch.arange(heads, device=nodes.device)
+    row = torch.arange(out, device=nodes.device)
+    node_bits = mix((nodes * NODE_STRIDE + drop.seed) & WORD)
+    head_bits = mix((node_bits[:, None] + head * HEAD_STRIDE) & WORD)
+    input_bits = mix((head_bits + columns[:, None] * INPUT_STRIDE) & WORD)
+    return mix((input_bits[..., None] + row * LANE_STRIDE) & WORD) >= drop.threshold
+
+
 def keep_entries(drop: DropConnect, count: int, device: torch.device) -> Tensor:
     """Which of a tensor's entries stay, in their order: booleans of shape (count,).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -46,6 +46,7 @@ class _Kept:
     columns: Columns | None = None
     flat: Tensor | None = None
     pooled: tuple[Neighbourhood, Places] | None = None
+    visits: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ class SparseRows:
             with torch.inference_mode(False):
                 self._kept.pooled = hood, _united(self, hood)
         return self._kept.pooled[1]
+
+    @property
+    def kept_visits(self) -> list[Any]:
+        """What `nodewise.ops.factored.visits` keeps with these places, for some edges."""
+        return self._kept.visits
 
     @property
     def is_crowded(self) -> bool:

@@ -1,0 +1,145 @@
+"""The non-zeros of all neighbors' rows, in the order in which segment sums read them.
+
+A visit is an edge (u, v) and an entry j of row u. A column use is a pair (v, j) with at least one
+visit: all that depends on v and j is computed once for it. Both depend on the places of the entries
+only, not on their values, so that walks can be kept with a graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nodewise.ops.neighbourhood import Neighbourhood, offsets
+from nodewise.ops.rows import SparseRows
+
+# Walks of so many visits or fewer are kept with the rows: about 24 bytes each, 100 MB at most.
+KEPT_VISITS = 1 << 22
+
+
+class Walk(NamedTuple):
+    """The visits of some edges and their column uses; all indices are int32.
+
+    Attributes:
+        first: The first target.
+        last: The one behind the last target.
+        edges: Which edges; their numbers below start at its beginning.
+        entry: The entry of each visit, visits sorted by edge.
+        use: The column use of each visit.
+        ptr: Edge e's visits are `ptr[e]` to `ptr[e + 1]`.
+        entry_by_use: As `entry`, visits sorted by column use.
+        edge_by_use: The edge of each visit, in that order.
+        use_ptr: A column use's visits in that order.
+        target: v of each column use (v, j), less `first`; sorted by v, then j.
+        col: j of each column use.
+        target_ptr: The uses of each target.
+        by_col: The uses sorted by j.
+        target_by_col: `target` in that order.
+        col_ptr: The uses of each column in that order.
+    """
+
+    first: int
+    last: int
+    edges: slice
+    entry: Tensor
+    use: Tensor
+    ptr: Tensor
+    entry_by_use: Tensor
+    edge_by_use: Tensor
+    use_ptr: Tensor
+    target: Tensor
+    col: Tensor
+    target_ptr: Tensor
+    by_col: Tensor
+    target_by_col: Tensor
+    col_ptr: Tensor
+
+
+def walks(x: SparseRows, hood: Neighbourhood, limit: int) -> Iterator[Walk]:
+    """Walks over all edges, of at most `limit` visits unless a single edge has more.
+
+    Those of few visits are kept with the places of `x` until other edges or a limit are given.
+    """
+    kept = x.kept_visits
+    if kept and kept[0] is hood and kept[1] == limit:
+        yield from kept[2]
+        return
+    lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, hood.source)
+    visits = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    runs = edge_runs(hood.ptr, visits, limit)
+    with torch.inference_mode(False):  # they may be kept for learning
+        made = (_walk(x, hood, *run) for run in runs)
+        if int(visits[-1]) > KEPT_VISITS:
+            yield from made
+            return
+        kept[:] = hood, limit, list(made)
+    yield from kept[2]
+
+
+def edge_runs(ptr: Tensor, cost: Tensor | None, limit: int) -> Iterator[tuple[int, int, slice]]:
+    """Cut targets into chunks (first, last, edges) of bounded cost; at least one of them.
+
+    The edges of one target that cost too much by themselves are cut, too.
+
+    Args:
+        ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`.
+        cost: What all edges before each edge cost, shape (E + 1,); one for each edge if not given.
+        limit: The largest cost of a chunk with more than one edge.
+    """
+    ends, limit, first = ptr.tolist(), max(limit, 1), 0
+    costs = ends if cost is None else cost.index_select(0, ptr).tolist()
+    for v in range(1, len(ends)):
+        if v + 1 == len(ends) or costs[v + 1] - costs[first] > limit or v + 1 - first > limit:
+            for edges in _runs(ends[first], ends[v], cost, limit, costs[v] - costs[first]):
+                yield first, v, edges
+            first = v
+    if len(ends) == 1:
+        yield 0, 0, slice(0, 0)
+
+
+def _runs(begin: int, end: int, cost: Tensor | None, limit: int, whole: int) -> Iterator[slice]:
+    """Edges `begin` to `end` in runs of bounded cost."""
+    while whole > limit and begin < end:
+        stop = begin + limit
+        if cost is not None:
+            stop = int(torch.searchsorted(cost, cost[begin] + limit, right=True)) - 1
+        stop = min(max(stop, begin + 1), end)
+        yield slice(begin, stop)
+        begin = stop
+    if whole <= limit:
+        yield slice(begin, end)
+
+
+def _walk(x: SparseRows, hood: Neighbourhood, first: int, last: int, edges: slice) -> Walk:
+    """The visits of these edges, sorted both ways."""
+    source, target = hood.source[edges], hood.target[edges] - first
+    lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, source)
+    edge = torch.repeat_interleave(lengths)
+    ptr = offsets(edge, source.numel())
+    begins = x.crow.long().index_select(0, source) - ptr[:-1]
+    entry = torch.arange(edge.numel(), device=edge.device) + begins[edge]
+    pairs, order = torch.sort(target[edge] * x.width + x.col[entry], stable=True)
+    is_new = torch.ones_like(pairs, dtype=torch.bool)
+    is_new[1:] = pairs[1:] != pairs[:-1]
+    sorted_use = is_new.long().cumsum(0) - 1
+    pairs = pairs[is_new]
+    use_target, col = torch.div(pairs, x.width, rounding_mode="floor"), pairs % max(x.width, 1)
+    sorted_col, by_col = torch.sort(col, stable=True)
+    parts = (
+        entry,
+        torch.empty_like(sorted_use).scatter_(0, order, sorted_use),
+        ptr,
+        entry[order],
+        edge[order],
+        offsets(sorted_use, pairs.numel()),
+        use_target,
+        col,
+        offsets(use_target, last - first),
+        by_col,
+        use_target[by_col],
+        offsets(sorted_col, x.width),
+    )
+    return Walk(first, last, edges, *(part.int() for part in parts))
