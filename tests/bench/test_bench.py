@@ -129,7 +129,11 @@ def test_scale_measures_and_draws(tmp_path: Path) -> None:
             },
         ),
         ("epoch", {"lgcn_s", "pyg_gcn_s", "ratio_vs_pyg_gcn", "our_gcn_s", "ratio_vs_our_gcn"}),
-        ("epoch", {"official_step_s", "pyg_gcn_input_dropout_share"}),
+        (
+            "epoch",
+            {"official_step_s", "pyg_gcn_input_dropout_share", "lgat_s", "lgin_s", "checks_share"},
+        ),
+        ("messages", {"reference_s", "speedup_vs_factored"}),
     ],
 )
 def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from nodewise.ops import dispatch, factored, reference, walks
+from nodewise.ops import dispatch, factored, reference
 from nodewise.ops.dropconnect import DropConnect, keep_mask, keep_pairs
+from nodewise.ops.factored import visits
 from nodewise.ops.neighbourhood import Neighbourhood
 from nodewise.ops.rows import Features, SparseRows
 from tests.graphs import MessageCase, message_cases, sparse
@@ -168,20 +169,20 @@ def test_walks_are_kept_with_the_places_unless_they_are_many(
 ) -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
-    first = list(walks.walks(rows, case.hood, 100))
-    again = list(walks.walks(rows.with_values(2 * rows.values), case.hood, 100))
+    first = list(visits.walks(rows, case.hood, 100))
+    again = list(visits.walks(rows.with_values(2 * rows.values), case.hood, 100))
     assert len(first) > 1 and all(a is b for a, b in zip(first, again, strict=True))
-    assert next(iter(walks.walks(rows, case.hood, 50))) is not first[0]
-    monkeypatch.setattr(walks, "KEPT_VISITS", 10)
+    assert next(iter(visits.walks(rows, case.hood, 50))) is not first[0]
+    monkeypatch.setattr(visits, "KEPT_VISITS", 10)
     fresh = sparse(case.x)
-    assert list(walks.walks(fresh, case.hood, 100)) and not fresh.kept_visits
+    assert list(visits.walks(fresh, case.hood, 100)) and not fresh.kept_visits
 
 
 def test_walks_visit_every_entry_of_every_edge_once() -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
     dense = torch.zeros(case.hood.num_edges, rows.width, dtype=torch.float64)
-    for walk in walks.walks(rows, case.hood, 64):
+    for walk in visits.walks(rows, case.hood, 64):
         assert walk.entry.numel() <= 64
         edge = torch.repeat_interleave(walk.ptr.diff().long()) + walk.edges.start
         dense[edge, walk.col[walk.use].long()] += rows.values[walk.entry]
@@ -211,7 +212,7 @@ def test_no_tensor_is_larger_than_a_chunk(
     """Indices and masks included; inputs, outputs and their gradients are not chunks."""
     case, limit = a_case(0.1, heads=2, rate=rate), 2500
     x = sparse(case.x) if as_sparse else case.x
-    monkeypatch.setattr(walks, "KEPT_VISITS", 0)
+    monkeypatch.setattr(visits, "KEPT_VISITS", 0)
     monkeypatch.setattr(factored, "CHUNK_NUMBERS", limit)
     outputs = max(case.hood.num_edges * 8, case.x.numel())
     assert outputs <= limit < case.hood.num_edges * 30 / 3

@@ -78,12 +78,27 @@ def test_sparse_features_that_are_changed_in_place_are_checked_again() -> None:
         model(x, edges)
 
 
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """A list that gets every array that is passed over from now on."""
+    passes: list[Tensor] = []
+    find = safety._find_facts
+
+    def find_and_count(name: str, index: Tensor) -> safety.Facts:
+        passes.append(index)
+        return find(name, index)
+
+    monkeypatch.setattr(safety, "_find_facts", find_and_count)
+    return passes
+
+
 def test_what_is_known_of_a_tensor_is_found_out_once_and_forgotten_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     passes: list[Tensor] = []
     find = safety._find_facts
-    monkeypatch.setattr(safety, "_find_facts", lambda index: passes.append(index) or find(index))
+    monkeypatch.setattr(
+        safety, "_find_facts", lambda name, index: passes.append(index) or find(name, index)
+    )
     index = torch.arange(5)
     for _ in range(3):
         safety.check_index("index", index, 5)
@@ -98,7 +113,8 @@ def test_what_is_known_of_a_tensor_is_found_out_once_and_forgotten_with_it(
 
 def test_a_training_step_passes_over_no_index_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a layer makes anew in every step would be checked anew in every step."""
-    x, edges, model = good_rows().to_sparse_csr(), good_edges(), nw.LGAT(WIDTH, 8, CLASSES)
+    x, edges = good_rows().to_sparse_csr(), good_edges()
+    model = nw.LGAT(WIDTH, 8, CLASSES, dropout=0.5)
 
     def step() -> None:
         model(x, edges).sum().backward()
@@ -106,7 +122,9 @@ def test_a_training_step_passes_over_no_index_twice(monkeypatch: pytest.MonkeyPa
     step()
     passes: list[Tensor] = []
     find = safety._find_facts
-    monkeypatch.setattr(safety, "_find_facts", lambda index: passes.append(index) or find(index))
+    monkeypatch.setattr(
+        safety, "_find_facts", lambda name, index: passes.append(index) or find(name, index)
+    )
     step()
     assert passes == []
 

@@ -7,10 +7,14 @@ which works on sparse features and on the receptive field of the training nodes,
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -19,6 +23,8 @@ from torch.nn.functional import cross_entropy, dropout, elu
 from torch_geometric.nn import GCNConv
 
 from nodewise.bench.timing import side_by_side
+from nodewise.ops import registered
+from nodewise.ops.rows import SparseRows
 from nodewise.training.engines import Engine
 from nodewise.training.loaded_graph import LoadedGraph
 from nodewise.training.recipe import load_recipe
@@ -55,6 +61,30 @@ def _step_and_validation(engine: Engine) -> None:
     engine.validate()
 
 
+def _check_seconds(step: Callable[[], object], repeats: int) -> float:
+    """How long a step spends on checks of sizes and indices: a median."""
+    spent = [0.0]
+
+    def timed(check: Callable[..., None]) -> Callable[..., None]:
+        def wrapped(*args: Any) -> None:
+            start = time.perf_counter()
+            check(*args)
+            spent[-1] += time.perf_counter() - start
+
+        return wrapped
+
+    ops = (registered.messages, registered.squares, registered.modulate_edges, registered.sum_runs)
+    with ExitStack() as stack:
+        for op in ops:
+            stack.enter_context(patch.object(op, "check", timed(op.check)))
+        made = timed(SparseRows.__post_init__)
+        stack.enter_context(patch.object(SparseRows, "__post_init__", made))
+        for _ in range(repeats):
+            step()
+            spent.append(0.0)
+    return median(spent[:-1])
+
+
 def bench_epoch(
     dataset: str,
     root: str | Path | None = None,
@@ -69,9 +99,10 @@ def bench_epoch(
     adam = torch.optim.Adam(pyg.parameters(), lr=0.005, weight_decay=5e-4)
     progress("LGCN-8, PyG's GCN-8 and our GCN-8, taking turns")
     engine = partial(_engine, graph, source)
+    lgcn = engine("LGCN", "paper").step
     times = side_by_side(
         {
-            "lgcn": engine("LGCN", "paper").step,
+            "lgcn": lgcn,
             "pyg": partial(_pyg_epoch, pyg, adam, graph.data),
             "dropout": partial(dropout, graph.data.x, DROPOUT),
             "gcn": engine("GCN", "paper").step,
@@ -90,6 +121,7 @@ def bench_epoch(
         "pyg_gcn_s": times["pyg"],
         "pyg_gcn_input_dropout_share": times["dropout"] / times["pyg"],
         "ratio_vs_pyg_gcn": times["lgcn"] / times["pyg"],
+        "checks_share": _check_seconds(lgcn, repeats) / times["lgcn"],
         "our_gcn_s": times["gcn"],
         "ratio_vs_our_gcn": times["lgcn"] / times["gcn"],
         "lgat_s": others["LGAT"],

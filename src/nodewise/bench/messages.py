@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from scipy.sparse import csr_matrix
 from torch import Tensor
 from torch.nn.functional import leaky_relu
-from torch_geometric.nn import GCNConv
 
 from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
-from nodewise.data.datasets import load_dataset, to_csr
+from nodewise.data.datasets import load_dataset
 from nodewise.nn.block import Block, BlockRule, build_block
-from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import SLOPE, messages, project, squares, sum_neighbours, use_kernel
 from nodewise.ops.rows import SparseRows
 
 BOTTLENECK = OUT = 8
+# The reference builds W_v for every edge, and is measured where that takes less than this.
+_REFERENCE_BYTES = 2 << 30
 # Repeats of what takes milliseconds, which the weather of a shared machine changes most.
 _OF_SHORT = 25
 
@@ -137,6 +136,10 @@ def _formed(problem: Problem) -> int:
     return problem.rows.pooled_places(problem.block.hood).col.numel()
 
 
+def _reference_bytes(problem: Problem) -> int:
+    return 4 * problem.block.hood.num_edges * problem.weights["weight"].numel()
+
+
 def _generated(problem: Problem) -> int:
     """Multiply-adds that make all scales and shifts once."""
     return 2 * len(problem.x) * problem.rows.width * BOTTLENECK
@@ -160,43 +163,6 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
     return max(forward / fma, moved / bandwidth), max(backward / fma, moved / bandwidth)
 
 
-def _layer_jobs(problem: Problem) -> dict[str, Callable[[], None]]:
-    """A node-level-only layer, its base layer, and its generators alone, forward and backward.
-
-    The base layer is ours, on sparse rows; beside it PyG's, as people have it, on dense features
-    and on sparse ones.
-    """
-    sizes = (problem.rows.width, OUT)
-    theirs = GCNConv(*sizes, cached=True)
-    conv = LocalizedConv(*sizes, "mean", edge_level=False, bottleneck=BOTTLENECK)
-    base = LocalizedConv(*sizes, "mean", edge_level=False, node_level=False)
-
-    def layer(conv: LocalizedConv) -> None:
-        out, made = conv(problem.rows, problem.block, return_modulations=True)
-        sums = [part for one in made for part in (one.scale_squares, one.shift_squares)]
-        torch.autograd.grad(out.sum() + sum(sums), list(conv.parameters()))
-
-    def generators() -> None:
-        scale, shift = _codes(problem, problem.rows)
-        weights = problem.weights
-        pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
-        a, b = squares(*pairs)
-        leaves = [weight for name, weight in weights.items() if name != "weight"]
-        torch.autograd.grad(a + b, leaves)
-
-    def pyg(x: Tensor) -> None:
-        out = theirs(x, problem.edge_index)
-        torch.autograd.grad(out.sum(), list(theirs.parameters()))
-
-    return {
-        "node": partial(layer, conv),
-        "base": partial(layer, base),
-        "generators": generators,
-        "pyg": partial(pyg, problem.x),
-        "pyg_csr": partial(pyg, to_csr(csr_matrix(problem.x.numpy()))),
-    }
-
-
 def bench_messages(
     dataset: str,
     root: str | Path | None = None,
@@ -211,6 +177,8 @@ def bench_messages(
         "factored": partial(localized, problem, "factored", features=True),
         "dense": partial(dense, problem, features=True),
     }
+    if _reference_bytes(problem) < _REFERENCE_BYTES:
+        jobs["reference"] = partial(localized, problem, "reference", features=True)
     full = side_by_side(jobs, repeats)
     progress("eight heads in one pass against one head")
     jobs = {
@@ -228,9 +196,6 @@ def bench_messages(
         "penalty": partial(penalty, problem, *codes),
     }
     part = side_by_side(jobs, repeats)
-    progress("the node-level-only layer against its base layer")
-    layer = side_by_side(_layer_jobs(problem), max(repeats, _OF_SHORT))
-    beside, pyg = layer["node"] - layer["generators"], min(layer["pyg"], layer["pyg_csr"])
     progress("the machine's own peaks, and memory in a process of its own")
     fma, bandwidth = multiply_adds_per_second(), bytes_per_second()
     least_forward, least_backward = _least_seconds(problem, fma, bandwidth)
@@ -240,7 +205,9 @@ def bench_messages(
         "fused_s": full["fused"],
         "factored_s": full["factored"],
         "dense_s": full["dense"],
+        "reference_s": full.get("reference"),
         "speedup_vs_dense": full["dense"] / full["fused"],
+        "speedup_vs_factored": full["factored"] / full["fused"],
         "speedup_vs_dense_weights_only": part["dense"] / part["fused"],
         "weights_only_fused_s": part["fused"],
         "heads8_s": heads["eight"],
@@ -251,16 +218,6 @@ def bench_messages(
         "penalty_share_of_peak": 3 * _generated(problem) / fma / part["penalty"],
         "peak_gfma_per_s": fma / 1e9,
         "peak_gb_per_s": bandwidth / 1e9,
-        "base_layer_s": layer["base"],
-        "node_layer_s": layer["node"],
-        "node_layer_ratio": layer["node"] / layer["base"],
-        "node_layer_ratio_beside_generators": beside / layer["base"],
-        "pyg_layer_s": layer["pyg"],
-        "pyg_csr_layer_s": layer["pyg_csr"],
-        "node_layer_ratio_vs_pyg": layer["node"] / pyg,
-        "node_layer_ratio_beside_generators_vs_pyg": beside / pyg,
-        "penalty_least_ratio": 3 * _generated(problem) / fma / layer["base"],
-        "generators_s": layer["generators"],
         "extra_peak_mb": extra_peak_mb(_job, "fused", dataset, root),
         "factored_extra_peak_mb": extra_peak_mb(_job, "factored", dataset, root),
     }

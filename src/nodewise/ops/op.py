@@ -95,7 +95,7 @@ class Op:
         grads = [f"Tensor grad_{number}" for number in range(self.count)]
         arguments = [*arguments, *grads, "bool[] needed"]
         name, outputs = f"{self.name}_backward", len(self.places)
-        self._register(name, arguments, self._backward, self._fake_backward, outputs)
+        self._register(name, arguments, self._checked_backward, self._fake_backward, outputs)
         self._traced_backward = getattr(torch.ops.nodewise, name)
 
     def _eager_function(self) -> Any:
@@ -131,16 +131,23 @@ class Op:
         return outputs[0] if self.count == 1 else tuple(outputs)
 
     def _backward(self, *args: Any) -> Any:
-        """Gradients of the differentiable inputs; empty where they are not needed."""
+        """Gradients of the differentiable inputs; empty where they are not needed.
+
+        The inputs are those of `_forward`, which has checked them: autograd raises an error where
+        a saved tensor was changed since.
+        """
         given, grads, needed = self._split(args)
-        inputs = self.inputs(*given)
-        self.check(inputs)
         outputs = self._fake_backward(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         arrays = [o.numpy() if n else None for o, n in zip(outputs, needed, strict=True)]
         kernel = _kernel(f"{self.name}_backward")
         kernel(self.inputs(*map(_array, given)), [_array(grad) for grad in grads], arrays)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def _checked_backward(self, *args: Any) -> Any:
+        """The same for inputs from anywhere, as `torch.compile` gives them."""
+        self.check(self.inputs(*self._split(args)[0]))
+        return self._backward(*args)
 
     def _fake_backward(self, *args: Any) -> Any:
         given, _, needed = self._split(args)

@@ -263,5 +263,5 @@ def compact(crow: Tensor, col: Tensor, values: Tensor, width: int) -> tuple[Tens
     new_crow, new_col, new_values = map(torch.from_numpy, kept)
     count = new_col.numel()
     keep(new_crow, Facts(0, count, True, 0, count))
-    keep(new_col, facts(col)._replace(rises=False))
+    keep(new_col, facts("x.col", col)._replace(rises=False))
     return new_crow, new_col, new_values

@@ -38,7 +38,22 @@ class _Kept(NamedTuple):
 _kept: dict[int, _Kept] = {}
 
 
-def _find_facts(index: Tensor) -> Facts:
+def has_numbers(tensor: Tensor) -> bool:
+    """Whether a tensor can be looked at: not while a model is compiled, nor on the meta device.
+
+    Kernels that a compiled model calls check by themselves.
+    """
+    return not (torch.compiler.is_compiling() or tensor.is_meta)
+
+
+def _find_facts(name: str, index: Tensor) -> Facts:
+    if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
+        raise InputError(
+            name,
+            "must be one row of int32 or int64 numbers",
+            value=f"{tuple(index.shape)}, {index.dtype}",
+            way_out="convert it first",
+        )
     if index.numel() == 0:
         return Facts(0, -1, True, 0, 0)
     low, high = (int(bound) for bound in torch.aminmax(index))
@@ -46,14 +61,18 @@ def _find_facts(index: Tensor) -> Facts:
     return Facts(low, high, rises, int(index[0]), int(index[-1]))
 
 
-def facts(index: Tensor) -> Facts:
-    """What is known about an index array; found out once while the tensor is unchanged."""
+def facts(name: str, index: Tensor) -> Facts:
+    """What is known about an index array; found out once while the tensor is unchanged.
+
+    Raises:
+        InputError: It holds no integers.
+    """
     if index.is_inference():  # such a tensor has no version that would tell of changes
-        return _find_facts(index)
+        return _find_facts(name, index)
     key, version = id(index), index._version
     kept = _kept.get(key)
     if kept is None or kept.tensor() is not index or kept.version != version:
-        kept = keep(index, _find_facts(index))
+        kept = keep(index, _find_facts(name, index))
     return kept.facts
 
 
@@ -63,16 +82,6 @@ def keep(index: Tensor, found: Facts) -> _Kept:
     kept = _Kept(ref(index, lambda _: _kept.pop(key, None)), index._version, found)
     _kept[key] = kept
     return kept
-
-
-def _check_integers(name: str, index: Tensor) -> None:
-    if index.dim() != 1 or index.dtype not in (torch.int32, torch.int64):
-        raise InputError(
-            name,
-            "must be one row of int32 or int64 numbers",
-            value=f"{tuple(index.shape)}, {index.dtype}",
-            way_out="convert it first",
-        )
 
 
 def check_index(name: str, index: Tensor, bound: int, *, of: str = "rows") -> None:
@@ -87,8 +96,7 @@ def check_index(name: str, index: Tensor, bound: int, *, of: str = "rows") -> No
     Raises:
         InputError: One is outside, or the array holds no integers.
     """
-    _check_integers(name, index)
-    found = facts(index)
+    found = facts(name, index)
     if found.low < 0 or found.high >= bound:
         position = int(((index < 0) | (index >= bound)).nonzero()[0, 0])
         raise InputError(
@@ -112,8 +120,7 @@ def check_offsets(name: str, offsets: Tensor, total: int, count: int | None = No
     Raises:
         InputError: They do not.
     """
-    _check_integers(name, offsets)
-    found, size = facts(offsets), offsets.numel()
+    found, size = facts(name, offsets), offsets.numel()
     if size == 0 or (count is not None and size != count + 1):
         raise InputError(
             name,
@@ -140,6 +147,8 @@ def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> No
         InputError: It has none of the allowed shapes.
     """
     shape = tensor.shape
+    if shape == allowed[0]:
+        return
     for expected in allowed:
         pairs = zip(shape, expected, strict=False)
         if len(shape) == len(expected) and all(b is None or a == b for a, b in pairs):
