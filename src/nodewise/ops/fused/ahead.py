@@ -137,7 +137,7 @@ def compile_ahead(dtype: str, processes: int) -> None:
     try:
         names = (*_HERE, "compact") if parallel else (*_HERE, *_THERE, "compact")
         _compile(dtype, names, _report)
-        if child is not None and child.wait() != 0:
+        if parallel and (child is None or child.wait() != 0):
             _compile(dtype, _THERE)  # it was killed, or could not start
     finally:
         _end(child)
