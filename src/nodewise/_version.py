@@ -1,3 +1,3 @@
 """The version, alone in a file so that reading it imports nothing."""
 
-__version__ = "0.4.4"
+__version__ = "0.4.5"
