@@ -11,6 +11,8 @@ import pytest
 # use, too, the suite took several times as long.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+pytest_plugins = ["tests.limits"]
+
 
 @pytest.fixture(scope="session")
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
