@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.medium
 SHORT = """
 pytest_plugins = ["tests.limits"]
 def pytest_configure():
@@ -70,7 +73,7 @@ def test_what_no_exception_reaches_ends_with_all_stacks(tmp_path: Path) -> None:
 
 def test_a_worker_that_ends_is_replaced_and_its_test_named(tmp_path: Path) -> None:
     tests = {"test_a": HOLDS_THE_LOCK, "test_b": FAILS_AND_HANGS, "test_c": WAITS, "test_d": PASSES}
-    done = run(tmp_path, tests, "-n", "1")
+    done = run(tmp_path, tests, "-n", "1", "--dist", "loadfile")
     for name in ("test_a.py::test_holds_the_lock", "test_b.py::test_hangs_at_its_end"):
         assert f"crashed while running '{name}'" in done.stdout
     assert "in deaf\n" in done.stderr and "in unclosed\n" in done.stderr
