@@ -6,16 +6,24 @@ PINNED := constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/$(PINNED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow lint types docs bench-toy clean
+.PHONY: demo test test-fast test-slow lint types docs bench-toy clean
 
 demo: $(VENV)/.run
 	$(BIN)/nodewise demo
 
-test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow"
+# As many processes as cores; a file's tests stay together, and so share its fixtures.
+WORKERS ?= 2
+PYTEST  := $(BIN)/pytest --durations=20
 
+test: $(VENV)/.dev
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow"
+
+test-fast: $(VENV)/.dev
+	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow and not medium"
+
+# One after the other: some of these measure processor time.
 test-slow: $(VENV)/.dev
-	$(BIN)/pytest -m slow
+	$(PYTEST) -m slow
 
 bench-toy: $(VENV)/.run
 	$(BIN)/python benchmarks/toy_promise.py

@@ -11,10 +11,33 @@ import pytest
 # use, too, the suite took several times as long.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# Workers of pytest-xdist share the cores, and so do the processes that tests start.
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+if WORKERS > 1:
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // WORKERS)))
+
+pytest_plugins = ["tests.limits"]
+
+# Folders whose tests go through commands, pages, scripts or whole runs. Elsewhere, a test of more
+# than about two seconds has the mark itself.
+MEDIUM = ("bench", "benchmarks", "cli", "docs", "examples", "experiments")
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folders = [Path(__file__).parent / name for name in MEDIUM]
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in folders):
+            item.add_marker("medium")
+
 
 @pytest.fixture(scope="session")
 def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    # Each worker has its folder inside the session's. Caches are replaced as a whole.
+    ours = tmp_path_factory.getbasetemp()
+    cache = (ours.parent if "PYTEST_XDIST_WORKER" in os.environ else ours) / "cache"
+    cache.mkdir(exist_ok=True)
+    return cache
 
 
 @pytest.fixture(autouse=True)

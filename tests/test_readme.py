@@ -20,6 +20,7 @@ README = ROOT / "README.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), flags=re.DOTALL)
 
 
+@pytest.mark.medium
 def test_the_examples_do_what_they_say(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for block in BLOCKS:
@@ -44,6 +45,7 @@ def test_costs_in_sentences_are_those_of_the_records() -> None:
     assert f"between {min(edges):.0f} and {max(edges):.0f} nanoseconds" in text
 
 
+@pytest.mark.medium
 def test_tables_are_those_of_the_records() -> None:
     """As `nodewise report results/` tells them."""
     make = runpy.run_path(str(ROOT / "docs" / "make_results.py"))

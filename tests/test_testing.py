@@ -73,6 +73,7 @@ def seeded(model: type[Classifier]) -> Callable[[], Classifier]:
     return make
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("model", [LGCN, LGIN])
 def test_law_7_a_growing_lambda_leads_back_to_the_base(model: type[Classifier]) -> None:
     testing.assert_lambda_leads_to_base(seeded(model), X, EDGES, Y)
@@ -83,6 +84,7 @@ def test_a_lambda_that_does_nothing_is_caught() -> None:
         testing.assert_lambda_leads_to_base(seeded(LGCN), X, EDGES, Y, (0.0, 0.0), steps=5)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("normalization", ["none", "mean", "count"])
 def test_law_7_pulled_to_attention_it_becomes_gat(normalization: str) -> None:
     """On a graph whose edges a linear generator can tell apart, the limit is one-head GAT."""

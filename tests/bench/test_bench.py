@@ -114,26 +114,44 @@ def test_scale_measures_and_draws(tmp_path: Path) -> None:
     assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
 
 
+# Of one time less another: on a busy machine, a single repeat may come out below zero.
+DIFFERENCES = {"share_of_peak_backward"}
+
+
 @pytest.mark.parametrize(
     ("command", "keys"),
     [
-        ("messages", {"fused_s", "factored_s", "dense_s", "speedup_vs_dense", "extra_peak_mb"}),
-        ("messages", {"factored_extra_peak_mb"}),
         (
             "messages",
             {
+                "fused_s",
+                "factored_s",
+                "dense_s",
+                "reference_s",
+                "speedup_vs_dense",
+                "speedup_vs_factored",
+                "extra_peak_mb",
                 "heads8_speedup",
                 "share_of_peak_forward",
                 "share_of_peak_backward",
                 "penalty_share_of_peak",
             },
         ),
-        ("epoch", {"lgcn_s", "pyg_gcn_s", "ratio_vs_pyg_gcn", "our_gcn_s", "ratio_vs_our_gcn"}),
         (
             "epoch",
-            {"official_step_s", "pyg_gcn_input_dropout_share", "lgat_s", "lgin_s", "checks_share"},
+            {
+                "lgcn_s",
+                "lgat_s",
+                "lgin_s",
+                "pyg_gcn_s",
+                "ratio_vs_pyg_gcn",
+                "our_gcn_s",
+                "ratio_vs_our_gcn",
+                "official_step_s",
+                "pyg_gcn_input_dropout_share",
+                "checks_share",
+            },
         ),
-        ("messages", {"reference_s", "speedup_vs_factored"}),
     ],
 )
 def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:
@@ -142,4 +160,5 @@ def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout.splitlines()[-1])
     assert keys <= figures.keys()
-    assert all(figures[key] is None or figures[key] > 0 for key in keys)
+    told = {key: figures[key] for key in keys - DIFFERENCES if figures[key] is not None}
+    assert {key: value for key, value in told.items() if value <= 0} == {}

@@ -130,6 +130,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
         process = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
         # Training starts with a fresh file that takes the old one's place.
         while not history.exists() or history.stat().st_ino == file:
+            assert process.poll() is None, process.communicate()
             time.sleep(0.05)
         time.sleep(1)
         process.send_signal(signal.SIGINT)

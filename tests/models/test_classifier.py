@@ -124,6 +124,7 @@ def test_output_act_is_applied_to_logits(graph: tuple[Tensor, Tensor]) -> None:
     torch.testing.assert_close(bent(*graph), elu(plain(*graph)))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_torch_compile_agrees_forward_and_backward(
     graph: tuple[Tensor, Tensor], backend: str
@@ -142,6 +143,7 @@ def test_torch_compile_agrees_forward_and_backward(
         torch.testing.assert_close(ours, expected)
 
 
+@pytest.mark.medium
 def test_a_compiled_model_in_training_drops_the_same_entries(graph: tuple[Tensor, Tensor]) -> None:
     x, edge_index = graph
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]

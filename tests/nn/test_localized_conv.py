@@ -225,6 +225,7 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
         assert torch.equal(conv(x, EDGES), conv(x, EDGES)), place
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("levels", [{}, {"node_level": False}], ids=["localized", "global W"])
 def test_weight_dropout_is_right_on_average(x: Tensor, levels: dict[str, bool]) -> None:
     torch.manual_seed(1)
@@ -281,6 +282,7 @@ def test_neighbour_cap_keeps_the_first_by_number(x: Tensor) -> None:
     assert members == [[0, 2], [0, 1], [2, 5], [0, 2], [4], [3, 5]]
 
 
+@pytest.mark.medium
 def test_torch_compile_agrees(x: Tensor) -> None:
     edges = EDGES[:, EDGES[0] != EDGES[1]]
     conv = conv_of("gcn")

@@ -265,6 +265,7 @@ def a_case(rate: float, *, heads: int = 2) -> MessageCase:
     return MessageCase(normal(5, 4), normal(heads, 3, 4), scale, shift, hood, drop)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kernel", dispatch.KERNELS)
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 @pytest.mark.parametrize("as_sparse", [False, True])
@@ -416,6 +417,7 @@ print(len(clf.predict(data)) == data.num_nodes, nw.build_model("LGAT", data.num_
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("more", [{}, {"NUMBA_DISABLE_JIT": "1"}])
 def test_a_process_without_numba_or_its_compiler_trains_and_predicts(more: dict[str, str]) -> None:
     command, environment = [sys.executable, "-c", WITHOUT_NUMBA], {**os.environ, **more}

@@ -17,6 +17,8 @@ from nodewise.report.results_page import markdown_section, write_results
 from nodewise.report.sections import SECTIONS, read_section
 from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
 
+pytestmark = pytest.mark.medium
+
 
 class Seen(HTMLParser):
     def __init__(self, text: str) -> None:

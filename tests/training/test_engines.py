@@ -42,6 +42,7 @@ def test_every_kind_of_model_has_its_engine() -> None:
     assert isinstance(make_engine(Own(), task.graph, task.recipe), FullGraphEngine)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("model", ["DeepWalk", "Planetoid"])
 def test_models_of_one_epoch_learn_and_come_back_from_files(tmp_path: Path, model: str) -> None:
     record = train_in(tmp_path, small_task(model, epochs=1, start_record_epoch=-1), 0)

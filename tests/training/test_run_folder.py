@@ -102,6 +102,7 @@ def assert_as_if_never_killed(folder: Path, other: Path) -> None:
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
+@pytest.mark.medium
 def test_killed_runs_go_on_from_their_last_checkpoint(nursery: Nursery, tmp_path: Path) -> None:
     reached = kill_at_random_moments(nursery, tmp_path / "killed", 8)
     assert reached[-1] > 0
@@ -116,6 +117,7 @@ def test_kill_at_a_hundred_random_moments(nursery: Nursery, tmp_path: Path) -> N
     assert_as_if_never_killed(tmp_path / "killed", tmp_path / "whole")
 
 
+@pytest.mark.medium
 def test_a_second_process_is_refused_and_a_killed_one_leaves_no_lock(
     nursery: Nursery, tmp_path: Path
 ) -> None:
