@@ -16,7 +16,8 @@ from torch import Tensor
 from nodewise.ops.neighbourhood import Neighbourhood, offsets
 from nodewise.ops.rows import SparseRows
 
-# Walks of so many visits or fewer are kept with the rows: about 24 bytes each, 100 MB at most.
+# Walks of so many visits or fewer are kept with the rows: 16 bytes for each visit and 20 for each
+# column use, of which there are no more than visits: 150 MB at most.
 KEPT_VISITS = 1 << 22
 
 
