@@ -80,7 +80,7 @@ def costs(rows: tuple[tuple[str, str, str, str], ...]) -> str:
     """A table of what `nodewise bench` recorded, a column for each data set."""
     lines = [f"| cost | {' | '.join(_BENCHED.values())} |", "|---" * 4 + "|"]
     for label, bench, key, form in rows:
-        found = [_measured(bench, dataset)[key] for dataset in _BENCHED]
+        found = [_measured(bench, dataset).get(key) for dataset in _BENCHED]
         cells = ("-" if value is None else form.format(value) for value in found)
         lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(lines)
