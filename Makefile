@@ -11,15 +11,15 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(VENV)/.run
 	$(BIN)/nodewise demo
 
-# As many processes as cores; a file's tests stay together, and so share its fixtures.
+# As many processes as cores. `loadfile` would hang where a worker dies; `worksteal` goes on.
 WORKERS ?= 2
 PYTEST  := $(BIN)/pytest --durations=20
 
 test: $(VENV)/.dev
-	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-fast: $(VENV)/.dev
-	$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow and not medium"
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow and not medium"
 
 # One after the other: some of these measure processor time.
 test-slow: $(VENV)/.dev

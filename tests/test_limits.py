@@ -73,7 +73,7 @@ def test_what_no_exception_reaches_ends_with_all_stacks(tmp_path: Path) -> None:
 
 def test_a_worker_that_ends_is_replaced_and_its_test_named(tmp_path: Path) -> None:
     tests = {"test_a": HOLDS_THE_LOCK, "test_b": FAILS_AND_HANGS, "test_c": WAITS, "test_d": PASSES}
-    done = run(tmp_path, tests, "-n", "1", "--dist", "loadfile")
+    done = run(tmp_path, tests, "-n", "1", "--dist", "worksteal")
     for name in ("test_a.py::test_holds_the_lock", "test_b.py::test_hangs_at_its_end"):
         assert f"crashed while running '{name}'" in done.stdout
     assert "in deaf\n" in done.stderr and "in unclosed\n" in done.stderr
