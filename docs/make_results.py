@@ -56,7 +56,6 @@ _KERNEL_COSTS = (
     ("`factored`", "messages", "factored_s", "{:.4f} s"),
     ("`fused`", "messages", "fused_s", "{:.4f} s"),
     ("`factored` over `fused`", "messages", "speedup_vs_factored", "{:.1f}"),
-    ("extra memory of `factored`", "messages", "factored_extra_peak_mb", "{:.0f} MB"),
     ("extra memory of `fused`", "messages", "extra_peak_mb", "{:.0f} MB"),
     ("`fused`, eight heads in one pass", "messages", "heads8_s", "{:.4f} s"),
     ("share of the peak, `fused` forward", "messages", "share_of_peak_forward", "{:.0%}"),
