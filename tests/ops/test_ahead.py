@@ -12,7 +12,7 @@ from nodewise.ops.fused import ahead
 
 
 class Child:
-    """A process that ends as it is told."""
+    """A process that ends with a given code."""
 
     def __init__(self, code: int) -> None:
         self.code = code
