@@ -74,7 +74,7 @@ def seeded(model: type[Classifier]) -> Callable[[], Classifier]:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("model", [LGCN, LGIN])
+@pytest.mark.parametrize("model", [LGCN, pytest.param(LGIN, marks=pytest.mark.slow)])
 def test_law_7_a_growing_lambda_leads_back_to_the_base(model: type[Classifier]) -> None:
     testing.assert_lambda_leads_to_base(seeded(model), X, EDGES, Y)
 

@@ -18,6 +18,12 @@ from nodewise.bench.scale import bench_scale, plot_scale
 from nodewise.bench.timing import side_by_side
 from nodewise.cli.app import app
 from nodewise.errors import InputError, RunError
+from tests.bench.jobs import (
+    as_many_hundred_megabytes_as_threads,
+    broken,
+    hungry,
+    hungry_in_pieces,
+)
 
 
 def captured_gradients(monkeypatch: pytest.MonkeyPatch, job: partial[None]) -> list[torch.Tensor]:
@@ -66,34 +72,27 @@ def test_times_are_of_the_jobs_and_take_turns() -> None:
     assert "".join(order).replace("aa", "a").replace("bb", "b") == "ab" * 4
 
 
-def _hungry(megabytes: int):  # type: ignore[no-untyped-def]
-    return lambda: torch.ones(megabytes << 18)
-
-
 def test_memory_is_that_of_the_job() -> None:
-    small, large = extra_peak_mb(_hungry, 8), extra_peak_mb(_hungry, 108)
+    small, large = extra_peak_mb(hungry, 8), extra_peak_mb(hungry, 108)
     if small is None or large is None:
         pytest.skip("this system does not tell a process's high-water mark")
     assert 80 < large - small < 120
 
 
-def _as_many_megabytes_as_threads():  # type: ignore[no-untyped-def]
-    return lambda: torch.ones((100 * torch.get_num_threads()) << 18)
+def test_memory_that_the_first_call_freed_counts() -> None:
+    taken = extra_peak_mb(hungry_in_pieces, 100)
+    assert taken is None or 90 < taken < 130
 
 
 def test_memory_is_measured_on_as_many_threads_as_we_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
-    taken = extra_peak_mb(_as_many_megabytes_as_threads)
+    taken = extra_peak_mb(as_many_hundred_megabytes_as_threads)
     assert taken is None or 280 < taken < 330
-
-
-def _broken() -> None:
-    raise ValueError("no such graph")
 
 
 def test_a_job_that_fails_is_not_a_system_that_does_not_tell() -> None:
     with pytest.raises(RunError, match="ended early"):
-        extra_peak_mb(_broken)
+        extra_peak_mb(broken)
 
 
 @pytest.mark.parametrize(("name", "says"), [("x.foo", "no picture"), ("none/x.png", "folder")])

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -14,6 +16,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(whole, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_three_epochs_do_not_keep_the_toy_graphs_promise() -> None:
     ended = run("toy_promise.py", "--seeds", "2", "--epochs", "3")
     rows = ended.stdout.splitlines()

@@ -31,6 +31,7 @@ def errors(outputs: list[NotebookNode]) -> list[str]:
     return [output.evalue for output in outputs if output.output_type == "error"]
 
 
+@pytest.mark.slow  # it has the code of its page, which another test runs
 def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
     outputs = run(nbformat.read(NOTEBOOK, as_version=4), tmp_path)
     assert errors(outputs) == []

@@ -90,6 +90,7 @@ def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
     assert RunFolder(tmp_path / "0").result is None
 
 
+@pytest.mark.slow
 def test_workers_end_when_all_processes_are_asked_to(tmp_path: Path) -> None:
     parent = start_forever(tmp_path)
     os.killpg(parent.pid, signal.SIGTERM)

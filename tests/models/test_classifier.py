@@ -125,7 +125,7 @@ def test_output_act_is_applied_to_logits(graph: tuple[Tensor, Tensor]) -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 def test_torch_compile_agrees_forward_and_backward(
     graph: tuple[Tensor, Tensor], backend: str
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from nodewise.ops.fused import ahead
 
@@ -75,3 +77,16 @@ def test_examples_are_those_of_all_kernels() -> None:
     import numpy as np
 
     assert set(ahead._examples(np.float32)) == EVERYTHING
+
+
+def test_a_second_process_waits_for_the_first(
+    compiled: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor() as second:
+        with FileLock(tmp_path / "float32.lock"):
+            waiting = second.submit(ahead.compile_ahead, "float32", 1)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.2)
+            (tmp_path / "float32.compiled").touch()  # the first has done its work
+        waiting.result(60)
+    assert compiled == []

@@ -418,7 +418,9 @@ print(len(clf.predict(data)) == data.num_nodes, nw.build_model("LGAT", data.num_
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("more", [{}, {"NUMBA_DISABLE_JIT": "1"}])
+@pytest.mark.parametrize(
+    "more", [{}, pytest.param({"NUMBA_DISABLE_JIT": "1"}, marks=pytest.mark.slow)]
+)
 def test_a_process_without_numba_or_its_compiler_trains_and_predicts(more: dict[str, str]) -> None:
     command, environment = [sys.executable, "-c", WITHOUT_NUMBA], {**os.environ, **more}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

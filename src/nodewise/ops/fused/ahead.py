@@ -3,7 +3,8 @@
 Numba compiles a kernel when it is first called, one at a time: a process cannot compile two at
 once. So a child process compiles the penalty and the sums while this one compiles the messages, and
 both write to Numba's cache on disk. A stamp beside the cache says that this was done for these
-sources and this machine, so a second process loads all kernels and compiles none.
+sources and this machine, so a second process loads all kernels and compiles none; one that starts
+meanwhile waits.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from filelock import FileLock
 from llvmlite import binding
 
 from nodewise.ops.compiled import CHECKED, sources_changed
@@ -130,9 +132,29 @@ def compile_ahead(dtype: str, processes: int) -> None:
         processes: How many processes may compile, one or two.
     """
     stamp = _stamp(dtype)
-    if stamp is not None and stamp.exists():
+    if stamp is None:
+        _compile_all(dtype, parallel=False)
         return
-    parallel = processes > 1 and stamp is not None
+    with _one_at_a_time(stamp.with_suffix(".lock")):
+        if not stamp.exists():
+            _compile_all(dtype, parallel=processes > 1)
+            with suppress(OSError):  # a full disk: the next process will look again
+                stamp.touch()
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Wait for another process that compiles the same; where no file can be locked, do not."""
+    lock = FileLock(path)
+    with suppress(OSError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _compile_all(dtype: str, *, parallel: bool) -> None:
     child = _start_child(dtype) if parallel else None
     try:
         names = (*_HERE, "compact") if parallel else (*_HERE, *_THERE, "compact")
@@ -142,9 +164,6 @@ def compile_ahead(dtype: str, processes: int) -> None:
     finally:
         _end(child)
     print("", file=sys.stderr)
-    if stamp is not None:
-        with suppress(OSError):  # a full disk: the next process will look again
-            stamp.touch()
 
 
 def _start_child(dtype: str) -> subprocess.Popen[bytes] | None:
