@@ -24,7 +24,7 @@ import torch
 from nodewise.bench import messages
 from nodewise.ops import dispatch
 from nodewise.training.recipe import load_recipe
-from nodewise.training.task import dataset_source, load_source, make_task
+from nodewise.runs.task import dataset_source, load_source, make_task
 
 dataset, answer = sys.argv[1], sys.stdout
 sys.stdout = sys.stderr
@@ -42,10 +42,11 @@ def squares():
 
 def edges():
     problem = messages.Problem.of(dataset, 1)
-    hood, nodes = problem.block.hood, len(problem.x)
-    z, *halves = (torch.randn(n, 1, 8).requires_grad_() for n in [hood.num_edges] + [nodes] * 4)
+    neighbors, nodes = problem.block.neighbors, len(problem.x)
+    rows = [neighbors.num_edges] + [nodes] * 4
+    z, *halves = (torch.randn(n, 1, 8).requires_grad_() for n in rows)
     def job():
-        out, a, b = dispatch.modulate_edges(z, halves[:2], halves[2:], hood)
+        out, a, b = dispatch.modulate_edges(z, halves[:2], halves[2:], neighbors)
         torch.autograd.grad(out.sum() + a + b, [z, *halves])
     return job
 

@@ -28,12 +28,12 @@ SECONDS, GIGABYTES = 10.0, 2.0
 def write_tables(folder: Path, nodes: int, edges: int) -> tuple[Path, Path]:
     """Random nodes with a label, two numbers and a category, and random edges between them."""
     rng = np.random.default_rng(0)
-    numbers, colours = rng.normal(size=(nodes, 2)), rng.integers(5, size=nodes)
+    numbers, colors = rng.normal(size=(nodes, 2)), rng.integers(5, size=nodes)
     rows = (
-        f"node-{i},topic-{i % 7},{a:.4f},{b:.4f},colour-{c}"
-        for i, ((a, b), c) in enumerate(zip(numbers, colours, strict=True))
+        f"node-{i},topic-{i % 7},{a:.4f},{b:.4f},color-{c}"
+        for i, ((a, b), c) in enumerate(zip(numbers, colors, strict=True))
     )
-    (folder / "nodes.csv").write_text("\n".join(["id,topic,age,size,colour", *rows]) + "\n")
+    (folder / "nodes.csv").write_text("\n".join(["id,topic,age,size,color", *rows]) + "\n")
     ends = rng.integers(nodes, size=(edges, 2))
     pairs = (f"node-{source},node-{target}" for source, target in ends)
     (folder / "edges.csv").write_text("\n".join(["source,target", *pairs]) + "\n")

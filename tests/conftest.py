@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 # Before any test loads torch: its threads would spin while they wait, and on a machine that others
 # use, too, the suite took several times as long.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# A shell's background job ignores Ctrl-C, and so would every process that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers of pytest-xdist share the cores, and so do the processes that tests start.
 WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import SparseRows
 
 
 class MessageCase(NamedTuple):
@@ -18,7 +18,7 @@ class MessageCase(NamedTuple):
     weight: Tensor
     scale: tuple[Tensor, Tensor]
     shift: tuple[Tensor, Tensor]
-    hood: Neighbourhood
+    neighbors: Neighborhood
     drop: DropConnect | None
 
 
@@ -48,9 +48,9 @@ def message_cases(draw: st.DrawFn) -> MessageCase:
         (normal(nodes, heads, bottleneck), normal(heads, width, bottleneck)) for _ in range(2)
     )
     drop = DropConnect(rate, torch.tensor(draw(st.integers(0, 2**31 - 1)))) if rate else None
-    hood = Neighbourhood.from_edges(edge_index, nodes)
+    neighbors = Neighborhood.from_edges(edge_index, nodes)
     return MessageCase(
-        normal(nodes, width) * kept, normal(heads, out, width), scale, shift, hood, drop
+        normal(nodes, width) * kept, normal(heads, out, width), scale, shift, neighbors, drop
     )
 
 

@@ -13,16 +13,16 @@ from nodewise._version import __version__
 
 if TYPE_CHECKING:
     from nodewise.data.datasets import load_dataset as load_dataset
+    from nodewise.data.graph import GraphTable as GraphTable
+    from nodewise.data.preprocessing import Preprocessing as Preprocessing
+    from nodewise.data.read_graph import from_pandas as from_pandas
+    from nodewise.data.read_graph import read_graph as read_graph
+    from nodewise.data.sensible_split import sensible_split as sensible_split
+    from nodewise.data.sources.networkx_graph import from_networkx as from_networkx
     from nodewise.data.splits import Split as Split
     from nodewise.data.splits import random_split as random_split
-    from nodewise.data.tables.graph_table import GraphTable as GraphTable
-    from nodewise.data.tables.networkx_graph import from_networkx as from_networkx
-    from nodewise.data.tables.preprocessing import Preprocessing as Preprocessing
-    from nodewise.data.tables.read_graph import from_pandas as from_pandas
-    from nodewise.data.tables.read_graph import read_graph as read_graph
-    from nodewise.data.tables.sensible_split import sensible_split as sensible_split
-    from nodewise.data.tables.write_graph import write_graph as write_graph
     from nodewise.data.toy import toy_graph as toy_graph
+    from nodewise.data.writers.write_graph import write_graph as write_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
     from nodewise.models.classifier import LGAT as LGAT
     from nodewise.models.classifier import LGCN as LGCN
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
     from nodewise.ops.dispatch import use_kernel as use_kernel
 
 _HOME = {
-    "GraphTable": "nodewise.data.tables.graph_table",
+    "GraphTable": "nodewise.data.graph",
     "LGAT": "nodewise.models.classifier",
     "LGCN": "nodewise.models.classifier",
     "LGIN": "nodewise.models.classifier",
     "LocalizedConv": "nodewise.nn.localized_conv",
     "NodeClassifier": "nodewise.estimator",
     "Penalty": "nodewise.nn.penalty",
-    "Preprocessing": "nodewise.data.tables.preprocessing",
+    "Preprocessing": "nodewise.data.preprocessing",
     "Split": "nodewise.data.splits",
     "build_model": "nodewise.models.zoo",
-    "from_networkx": "nodewise.data.tables.networkx_graph",
-    "from_pandas": "nodewise.data.tables.read_graph",
+    "from_networkx": "nodewise.data.sources.networkx_graph",
+    "from_pandas": "nodewise.data.read_graph",
     "load_dataset": "nodewise.data.datasets",
     "localize": "nodewise.nn.localize",
     "random_split": "nodewise.data.splits",
-    "read_graph": "nodewise.data.tables.read_graph",
-    "sensible_split": "nodewise.data.tables.sensible_split",
+    "read_graph": "nodewise.data.read_graph",
+    "sensible_split": "nodewise.data.sensible_split",
     "toy_graph": "nodewise.data.toy",
     "use_kernel": "nodewise.ops.dispatch",
-    "write_graph": "nodewise.data.tables.write_graph",
+    "write_graph": "nodewise.data.writers.write_graph",
 }
 
 __all__ = [

@@ -15,16 +15,16 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from nodewise.data.checks import check_data, check_graph, check_split
+from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.splits import Split, hold_out
 from nodewise.errors import RecipeError, SplitError
-from nodewise.experiments.candidates import AUTO, Contest, is_auto
-from nodewise.experiments.choice import Question, choose
-from nodewise.training.fingerprints import graph_sha256
+from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
+from nodewise.experiments.choice import Selection, choose
+from nodewise.runs.folder import RunFolder, open_run
+from nodewise.runs.run import Factory, Task, Watch, train
+from nodewise.runs.saved import SavedModel, load_run
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, load_recipe, recipe_path
-from nodewise.training.run import Factory, Task, Watch, train
-from nodewise.training.run_folder import RunFolder, open_run
-from nodewise.training.saved import SavedModel, load_run
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -110,14 +110,14 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
             raise RecipeError(
                 "recipe", "'auto' is for models of the zoo", way_out="name another recipe"
             )
-        contest, known = Contest.load().of_model(self.model), graph_sha256(data)
+        contest, known = CandidateSet.load().of_model(self.model), graph_sha256(data)
 
         def make(model: str, recipe: Recipe) -> Task:
             return Task(data, split, {}, model, recipe, known_sha256=known)
 
         with TemporaryDirectory() as folder:
             fixed = self.settings or {}
-            question = Question(Path(folder), make, seed, None, fixed, contest)
+            question = Selection(Path(folder), make, seed, None, fixed, contest)
             choice = choose(question, self._show)
             self._take(load_run(choice.chosen.folder))
         self.choice_ = choice.record

@@ -9,7 +9,7 @@ from nodewise.bench.operations import Operations, Walk, operations
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.nn.block import build_block
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.sparse import SparseRows
 from nodewise.training.recipe import load_recipe
 from tests.training.tasks import small_graph
 
@@ -48,9 +48,9 @@ def test_a_sparse_walk_sees_what_is_there() -> None:
     x = torch.tensor([[1.0, 0, 0], [1, 2, 0], [0, 0, 0]])
     edges = torch.tensor([[0, 1, 1, 2], [2, 2, 0, 1]])
     rule = nw.LocalizedConv(3, 2, "sum").aggregator.rule
-    hood = build_block(edges, None, 3, 3, rule, torch.float32).hood
-    loops = hood.num_edges - 4
-    found = Walk.of(SparseRows.from_dense(x), hood)
+    neighbors = build_block(edges, None, 3, 3, rule, torch.float32).neighbors
+    loops = neighbors.num_edges - 4
+    found = Walk.of(SparseRows.from_dense(x), neighbors)
     around = {0: [1], 1: [2], 2: [0, 1]}
     if loops:
         around = {v: [*members, v] for v, members in around.items()}

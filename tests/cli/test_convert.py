@@ -53,8 +53,8 @@ def test_labels_that_mean_none() -> None:
     clubs = Path("nodes.csv").read_text().replace(",Officer,", ",NA,", 2).replace(",,", ",unknown,")
     Path("nodes.csv").write_text(clubs)
     assert answer(*KARATE, "club.npz")["classes"] == 4
-    for i, given in enumerate((["NA,unknown"], ["NA", "--unlabelled", "unknown"])):
-        assert answer(*KARATE, "--unlabelled", *given, f"{i}.npz")["classes"] == 2
+    for i, given in enumerate((["NA,unknown"], ["NA", "--unlabeled", "unknown"])):
+        assert answer(*KARATE, "--unlabeled", *given, f"{i}.npz")["classes"] == 2
 
 
 def test_a_data_set_to_tables_with_its_split() -> None:

@@ -11,14 +11,14 @@ from torch_geometric.utils import homophily
 from typer.testing import CliRunner
 
 from nodewise.cli.app import app
-from nodewise.data.catalogue import DATASETS
+from nodewise.data.catalog import DATASETS
 from nodewise.data.datasets import load_dataset
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
 
 @pytest.fixture
 def mini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A catalogue of one data set, and the root its files lie under."""
+    """A catalog of one data set, and the root its files lie under."""
     monkeypatch.setenv("NODEWISE_CACHE", str(tmp_path / "cache"))
     files = planetoid_files()
     write_files(files, tmp_path / "root" / "mini")
@@ -41,7 +41,7 @@ def records(*arguments: str) -> dict[str, dict[str, Any]]:
 
 def test_a_present_data_set_is_measured(mini: Path) -> None:
     record = records("--root", str(mini))["mini"]
-    assert (record["present"], record["state"], record["licence"]) == (True, "present", "MIT")
+    assert (record["present"], record["state"], record["license"]) == (True, "present", "MIT")
     assert (record["nodes"], record["edges"]) == (611, 610)
     assert (record["features"], record["classes"]) == (4, 3)
     assert record["density"] == pytest.approx(610 / (611 * 4))
@@ -64,7 +64,7 @@ def test_a_damaged_one_does_not_stop_the_list(mini: Path) -> None:
 
 def test_the_table(mini: Path) -> None:
     lines = run("--root", str(mini)).splitlines()
-    header = "data set nodes edges features classes density edge homophily state licence"
+    header = "data set nodes edges features classes density edge homophily state license"
     assert lines[0].split() == header.split()
     assert lines[1].split() == ["mini", "611", "610", "4", "3", "24.96%", "0.000", "present", "MIT"]
     assert lines[2] == f"raw files: {mini}"

@@ -18,7 +18,7 @@ import pandas as pd
 
 Content = bytes | Callable[[Path], object] | None
 
-NODES = b"id,topic,age,colour\na,x,1,red\nb,x,2,blue\nc,y,3,red\nd,y,4,blue\n"
+NODES = b"id,topic,age,color\na,x,1,red\nb,x,2,blue\nc,y,3,red\nd,y,4,blue\n"
 EDGES = b"source,target,w\na,b,1\nb,c,2\nc,d,3\n"
 LABEL: dict[str, Any] = {"label": "topic"}
 
@@ -117,7 +117,7 @@ CASES = [
     BrokenTable("duplicate ids", nodes(b"c,y", b"a,y"), says=("nodes.csv, line 4, column 'id'", "'a'", "line 2"), way_out="an id of its own"),
     BrokenTable("the same id as text and number", b"id,topic,age\n1,x,1\n1.0,x,2\n2,y,3\n3,y,3\n", b"source,target\n1,2\n", says=("nodes.csv, line 3, column 'id'", "'1'"), way_out="an id of its own"),
     BrokenTable("node without an id", nodes(b"b,x", b" ,x"), says=("nodes.csv, line 3, column 'id'", "is empty"), way_out="give every node an id"),
-    BrokenTable("id column missing", options={"id": "ident"}, says=("nodes.csv, column 'ident'", "no such column for the id"), way_out="the columns are id, topic, age, colour"),
+    BrokenTable("id column missing", options={"id": "ident"}, says=("nodes.csv, column 'ident'", "no such column for the id"), way_out="the columns are id, topic, age, color"),
     BrokenTable("label column missing", options={"label": "tpoic"}, says=("nodes.csv, column 'tpoic'",), way_out="did you mean 'topic'?"),
     BrokenTable("source column missing", options={"source": "from"}, says=("edges.csv, column 'from'",), way_out="the columns are source, target, w"),
     BrokenTable("feature column missing", options={**LABEL, "features": ["agee"]}, says=("nodes.csv, column 'agee'",), way_out="did you mean 'age'?"),
@@ -139,15 +139,15 @@ CASES = [
     BrokenTable("NaN", nodes(b"2,blue", b"NaN,blue"), says=("nodes.csv, line 3, column 'age'", "counts as empty (found 'NaN')"), way_out="mean, median or zero"),
     BrokenTable("infinity", nodes(b"2,blue", b"inf,blue"), says=("nodes.csv, line 3, column 'age'", "infinite", "inf"), way_out="leave the cell empty"),
     BrokenTable("number too large", nodes(b"2,blue", b"1e200,blue"), says=("nodes.csv, line 3, column 'age'", "1e+200"), way_out="mend the cell"),
-    BrokenTable("missing category", nodes(b"2,blue", b"2,"), says=("nodes.csv, line 3, column 'colour'", "is empty"), way_out="choose missing"),
-    BrokenTable("wrong delimiter", NODES.replace(b",", b"|"), says=("nodes.csv, line 1", "one column only", "'id|topic|age|colour'"), way_out="put one of them between"),
+    BrokenTable("missing category", nodes(b"2,blue", b"2,"), says=("nodes.csv, line 3, column 'color'", "is empty"), way_out="choose missing"),
+    BrokenTable("wrong delimiter", NODES.replace(b",", b"|"), says=("nodes.csv, line 1", "one column only", "'id|topic|age|color'"), way_out="put one of them between"),
     BrokenTable("wrong delimiter of edges", edges=EDGES.replace(b",", b":"), says=("edges.csv, line 1", "one column only", "'source:target:w'"), way_out="put one of them between"),
-    BrokenTable("repeated column names", nodes(b"colour", b"age"), says=("nodes.csv, line 1, column 'age'", "2 columns"), way_out="a name of its own"),
+    BrokenTable("repeated column names", nodes(b"color", b"age"), says=("nodes.csv, line 1, column 'age'", "2 columns"), way_out="a name of its own"),
     BrokenTable("row too short", nodes(b"b,x,2,blue", b"b,x,2"), says=("nodes.csv, line 3", "3 cells where 4 columns are", "'b,x,2'"), way_out="mend the line"),
     BrokenTable("row too long", edges=edges(b"b,c,2", b"b,c,2,9"), says=("edges.csv, line 3", "4 cells where 3 columns are"), way_out="goes in quotes"),
     BrokenTable("quote that does not end", nodes(b"2,blue", b'2,"blue'), says=("nodes.csv, line 3", "cannot be split into cells"), way_out="mend the line"),
-    BrokenTable("quote in the header that does not end", nodes(b"colour", b'"colour'), options={}, says=("nodes.csv, line 1", "cannot be split into cells"), way_out="mend the line"),
-    BrokenTable("line breaks in a column's name", nodes(b"colour", b'"co\nlour"'), options={"label": "x"}, says=("nodes.csv, column 'x'", "co lour"), way_out="the columns are id, topic, age, co lour"),
+    BrokenTable("quote in the header that does not end", nodes(b"color", b'"color'), options={}, says=("nodes.csv, line 1", "cannot be split into cells"), way_out="mend the line"),
+    BrokenTable("line breaks in a column's name", nodes(b"color", b'"co\nlour"'), options={"label": "x"}, says=("nodes.csv, column 'x'", "co lour"), way_out="the columns are id, topic, age, co lour"),
     BrokenTable("line after quoted line breaks", nodes(b"1,red", b'1,"r\ne\nd"').replace(b"3,red", b"x,red"), says=("nodes.csv, line 6, column 'age'", "'x'"), way_out="mend the cell"),
     BrokenTable("line after blank lines", nodes(b"c,y,3", b"\n\nc,y,x"), says=("nodes.csv, line 6, column 'age'", "'x'"), way_out="mend the cell"),
     BrokenTable("empty file", b"", says=("nodes.csv", "is empty"), way_out="a header and rows"),
@@ -158,7 +158,7 @@ CASES = [
     BrokenTable("missing folder", options=LABEL, nodes=None, says=("none", "no such file"), way_out="check its name", names=("none/nodes.csv", "edges.csv")),
     BrokenTable("folder", Path.mkdir, says=("nodes.csv", "is a folder"), way_out="name a file in it"),
     BrokenTable("not UTF-8", nodes(b"d,y,4,blue", b"d,y,4,bl\xfc"), says=("nodes.csv, line 5", "not UTF-8", r"b'\xfc'"), way_out="iconv"),
-    BrokenTable("header not UTF-8", nodes(b"colour", b"\xfcber"), says=("nodes.csv, line 1", "not UTF-8"), way_out="iconv"),
+    BrokenTable("header not UTF-8", nodes(b"color", b"\xfcber"), says=("nodes.csv, line 1", "not UTF-8"), way_out="iconv"),
     BrokenTable("an id not UTF-8, late", edges=EDGES + b"a,b,1\n" * 20_000 + b"a,\xe9,1\n", says=("edges.csv, line 20005", "not UTF-8"), way_out="iconv"),
     BrokenTable("a feature not UTF-8, late", NODES + b"".join(b"n%d,x,1,red\n" % i for i in range(9_000)) + b"z,x,1,r\xe9d\n", says=("nodes.csv, line 9006", "not UTF-8"), way_out="iconv"),
     BrokenTable("UTF-16", NODES.decode().encode("utf-16"), says=("nodes.csv", "UTF-16"), way_out="save it as UTF-8"),

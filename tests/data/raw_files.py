@@ -15,7 +15,7 @@ import numpy as np
 from numpy._core.multiarray import _reconstruct
 from scipy.sparse import csr_matrix
 
-from nodewise.data.catalogue import Counts, Dataset
+from nodewise.data.catalog import Counts, Dataset
 from nodewise.data.files import RawFile
 from nodewise.data.readers import read_planetoid
 

@@ -11,7 +11,7 @@ import pytest
 
 from nodewise.data import cache
 from nodewise.data.cache import cached
-from nodewise.data.catalogue import Dataset
+from nodewise.data.catalog import Dataset
 from nodewise.data.readers import RawGraph
 from nodewise.errors import RawFileError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files

@@ -138,7 +138,7 @@ CASES = [
     Case("missing mask", masks(val=None), SplitError, "val_mask", None, None, "all three"),
     Case("missing mask in data", data(train_mask=NODE[0], test_mask=NODE[1]), SplitError, "val_mask", None, None, "all three"),
     Case("nothing to learn", masks(train=NONE), SplitError, "train_mask", None, None, "nodes to learn from"),
-    Case("unlabelled node", masks(test=NODE[3]), SplitError, "test_mask", -1, (3,), "test_mask &= y >= 0"),
+    Case("unlabeled node", masks(test=NODE[3]), SplitError, "test_mask", -1, (3,), "test_mask &= y >= 0"),
     Case("split overlap", split(val=(5, 0)), SplitError, "val", 0, 0, "one of train, val and test"),
     Case("split repeat", split(train=(4, 9, 4)), SplitError, "train", 4, 2, "numpy.unique"),
     Case("split negative", split(test=(3, -2)), SplitError, "test", -2, 1, "from 0"),

@@ -12,7 +12,7 @@ from torch_geometric.datasets import Amazon, Planetoid
 from torch_geometric.transforms import LargestConnectedComponents
 
 import nodewise as nw
-from nodewise.data.catalogue import DATASETS, Counts
+from nodewise.data.catalog import DATASETS, Counts
 from nodewise.errors import RawFileError, SplitError, UnknownNameError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
@@ -42,7 +42,7 @@ def split_of(data: Data) -> nw.Split:
 
 @pytest.fixture
 def mini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data set called mini in the catalogue; its root."""
+    """A data set called mini in the catalog; its root."""
     monkeypatch.setenv("NODEWISE_CACHE", str(tmp_path / "cache"))
     files = planetoid_files()
     write_files(files, tmp_path / "root" / "mini")
@@ -89,9 +89,9 @@ def test_a_split_that_cannot_be_had(mini: Path) -> None:
         nw.load_dataset("mini", mini, split="publik")
     with pytest.raises(SplitError, match="names a node"):
         nw.load_dataset("mini", mini, split=nw.Split([0], [1], [611]))
-    with pytest.raises(SplitError, match="no label") as unlabelled:
+    with pytest.raises(SplitError, match="no label") as unlabeled:
         nw.load_dataset("mini", mini, split=nw.Split([0], [1], [605]))
-    assert unlabelled.value.position == (605,)
+    assert unlabeled.value.position == (605,)
     with pytest.raises(SplitError, match="550 labels are left after 60"):
         nw.load_dataset("mini", mini, split="random")
 
@@ -204,7 +204,7 @@ def test_pyg_reads_the_same_planetoid_graph(name: str, data_root: Path, tmp_path
     judge, data = Planetoid(str(tmp_path), name)[0], nw.load_dataset(name)
     assert torch.equal(data.x, judge.x)
     assert torch.equal(data.edge_index, judge.edge_index.flip(0))  # PyG sorts these by target
-    assert torch.equal(data.y.clamp(min=0), judge.y)  # PyG calls the unlabelled class 0
+    assert torch.equal(data.y.clamp(min=0), judge.y)  # PyG calls the unlabeled class 0
     for mask in ("train_mask", "val_mask", "test_mask"):
         assert torch.equal(data[mask], judge[mask])
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from nodewise.data import download as download_module
-from nodewise.data.atomic import replacing
-from nodewise.data.catalogue import DATASETS
+from nodewise.data.catalog import DATASETS
 from nodewise.data.files import RawFile, cache_folder, data_root
 from nodewise.errors import RawFileError
+from nodewise.io import replacing
 from tests.data.raw_files import mini_dataset, planetoid_files, sha256, write_files
 
 CONTENT = bytes(range(256)) * 4096  # several chunks

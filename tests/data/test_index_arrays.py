@@ -39,7 +39,7 @@ from nodewise.data.readers import read_amazon, read_planetoid, read_wikipedia
 from nodewise.data.safe_pickle import loads
 from nodewise.data.splits import PARTS as PARTS_OF_A_SPLIT
 from nodewise.data.splits import Split, hold_out
-from nodewise.data.tables.write_graph import write_graph
+from nodewise.data.writers.write_graph import write_graph
 from nodewise.errors import GraphError, InputError, NodewiseError, RawFileError, SplitError
 from tests.data.bad_arrays import BAD_MATRICES, BAD_PAIRS, HUGE, PAIRS, PARTS, Bad
 from tests.data.raw_files import dumps, npz_file, planetoid_files

@@ -61,7 +61,7 @@ def test_planetoid_puts_test_rows_in_their_places() -> None:
     assert np.array_equal(graph.y, np.where(nodes == 605, -1, nodes % 3))
 
 
-def test_planetoid_row_without_a_label_is_unlabelled() -> None:
+def test_planetoid_row_without_a_label_is_unlabeled() -> None:
     ty = np.eye(3, dtype=np.int32)[[0] * 10]
     ty[4] = 0  # the fourth node of the test index after 610
     graph = read_planetoid({**planetoid_files(), "ind.mini.ty": dumps(ty)})

@@ -29,7 +29,7 @@ def test_random_split_is_the_same_for_good() -> None:
     assert split != random_split(LABELS, seed=8)
 
 
-def test_test_none_takes_the_rest_and_unlabelled_nodes_are_never_drawn() -> None:
+def test_test_none_takes_the_rest_and_unlabeled_nodes_are_never_drawn() -> None:
     labels = np.where(np.arange(2000) < 300, -1, LABELS)
     split = random_split(labels, val=100, test=None)
     drawn = np.concatenate([split.train, split.val, split.test])

@@ -17,7 +17,7 @@ def test_feature_density() -> None:
     assert feature_density(path_graph(0, 0, 1, 1)) == 3 / 12
 
 
-def test_edge_homophily_leaves_out_unlabelled_nodes() -> None:
+def test_edge_homophily_leaves_out_unlabeled_nodes() -> None:
     assert edge_homophily(path_graph(0, 0, 1, 1, 0)) == 2 / 4
     assert edge_homophily(path_graph(0, 0, 1, -1, -1)) == 1 / 2
     assert edge_homophily(path_graph(-1, -1)) is None

@@ -49,7 +49,7 @@ def largest_share(graph: Data) -> torch.Tensor:
 
 
 def context(graph: Data) -> torch.Tensor:
-    """The sum of each paper's own features and its neighbours'."""
+    """The sum of each paper's own features and its neighbors'."""
     source, target = graph.edge_index
     around = torch.zeros_like(graph.x).index_add(0, target, graph.x[source])
     return around.add(graph.x)
@@ -64,7 +64,7 @@ def field_by_vote(graph: Data, features: torch.Tensor) -> torch.Tensor:
 
 
 def class_by_vote(graph: Data, groups: tuple[tuple[str, ...], ...]) -> torch.Tensor:
-    """The class k whose words, groups[k], occur most often in the neighbourhood."""
+    """The class k whose words, groups[k], occur most often in the neighborhood."""
     around, names = context(graph), graph.feature_names
     counts = [around[:, [names.index(word) for word in group]].sum(dim=1) for group in groups]
     return torch.stack(counts, dim=1).argmax(dim=1)
@@ -141,7 +141,7 @@ def test_a_topic_word_is_shared_by_two_fields_and_never_tells_one(graph: Data) -
             assert fields.max() / fields.sum() < 0.7
 
 
-def test_the_neighbourhood_tells_the_field(graph: Data) -> None:
+def test_the_neighborhood_tells_the_field(graph: Data) -> None:
     alone = (field_by_vote(graph, graph.x) == graph.field).float().mean()
     around = (field_by_vote(graph, context(graph)) == graph.field).float().mean()
     assert alone < 0.6

@@ -10,14 +10,14 @@ import torch
 
 from nodewise.errors import DivergedError, InputError
 from nodewise.experiments import choice as choosing
-from nodewise.experiments.candidates import Candidate, Contest
-from nodewise.experiments.choice import Question, choose
+from nodewise.experiments.candidates import Candidate, CandidateSet
+from nodewise.experiments.choice import Selection, choose
 from nodewise.experiments.trial import Trial
+from nodewise.runs.run import Task, Watch
 from nodewise.training.recipe import Recipe
-from nodewise.training.run import Task, Watch
 from tests.training.tasks import small_task
 
-CONTEST = Contest(
+CONTEST = CandidateSet(
     "nodewise",
     3,
     2,
@@ -36,8 +36,8 @@ def make(model: str, recipe: Recipe) -> Task:
     return Task(task.data, task.split, {}, model, recipe)
 
 
-def question(folder: Path, **changes: Any) -> Question:
-    return replace(Question(folder, make, contest=CONTEST), **changes)
+def selection(folder: Path, **changes: Any) -> Selection:
+    return replace(Selection(folder, make, candidate_set=CONTEST), **changes)
 
 
 def outcomes(record: dict[str, Any]) -> dict[str, str]:
@@ -45,7 +45,7 @@ def outcomes(record: dict[str, Any]) -> dict[str, str]:
 
 
 def test_the_best_of_the_first_round_are_trained_to_their_end(tmp_path: Path) -> None:
-    record = choose(question(tmp_path)).record
+    record = choose(selection(tmp_path)).record
     about = {one["name"]: one for one in record["candidates"]}
     order = sorted(about.values(), key=lambda one: -one["first_round_val_accuracy"])
     ended = {name for name, what in outcomes(record).items() if "left" not in what}
@@ -61,7 +61,7 @@ def _figures(about: dict[str, Any]) -> tuple[float, float]:
 
 def test_the_record_is_kept_and_the_budget_too(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    record = choose(question(tmp_path), lambda *told: seen.append(told)).record
+    record = choose(selection(tmp_path), lambda *told: seen.append(told)).record
     assert json.loads((tmp_path / "choice.json").read_text()) == record
     total = 4 * 3 + 2 * 5 + 8
     assert {told[2] for told in seen} == {total} == {record["epochs_at_most"]}
@@ -72,12 +72,12 @@ def test_the_record_is_kept_and_the_budget_too(tmp_path: Path) -> None:
 
 
 def test_beside_the_chosen_one_its_counterpart_is_trained_alike(tmp_path: Path) -> None:
-    record = choose(question(tmp_path)).record
+    record = choose(selection(tmp_path)).record
     chosen = next(one for one in record["candidates"] if one["name"] == record["chosen"])
     beside = record["beside"]
     assert beside["settings"] == chosen["settings"]
     assert {beside["model"], chosen["model"]} in ({"LGCN", "LGCN:global"}, {"LGIN", "LGIN:global"})
-    assert "localization" in record["sentence"] and "favours" in record["localization"]["note"]
+    assert "localization" in record["sentence"] and "favors" in record["localization"]["note"]
     gap = chosen["val_accuracy"] - beside["val_accuracy"]
     sign = -1 if chosen["model"].endswith(":global") else 1
     assert record["localization"]["difference"] == pytest.approx(sign * gap)
@@ -85,8 +85,8 @@ def test_beside_the_chosen_one_its_counterpart_is_trained_alike(tmp_path: Path) 
 
 def test_a_counterpart_that_is_a_candidate_is_not_trained_twice(tmp_path: Path) -> None:
     pair = (CONTEST.candidates[0], CONTEST.candidates[3])
-    contest = replace(CONTEST, candidates=pair, survivors=1)
-    record = choose(question(tmp_path, contest=contest)).record
+    candidate_set = replace(CONTEST, candidates=pair, survivors=1)
+    record = choose(selection(tmp_path, candidate_set=candidate_set)).record
     assert record["beside"]["name"] in ("narrow", "global")
     assert sorted(outcomes(record).values()) == ["chosen", "trained to the end"]
     assert {path.name for path in (tmp_path / "candidates").iterdir()} == {"narrow", "global"}
@@ -100,7 +100,7 @@ def test_test_nodes_have_no_say(tmp_path: Path) -> None:
         return replace(task, data=data)
 
     records = [
-        choose(question(tmp_path / name, make=how)).record
+        choose(selection(tmp_path / name, make=how)).record
         for name, how in (("as_is", make), ("scrambled", scrambled))
     ]
     assert "test" not in json.dumps(records[0])
@@ -120,7 +120,7 @@ def _forget_seconds(record: Any) -> None:
 
 
 def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> None:
-    whole = choose(question(tmp_path / "whole")).record
+    whole = choose(selection(tmp_path / "whole")).record
     trained = 0
     while True:
         asked = 0
@@ -131,7 +131,7 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> 
             return asked % 7 == 0
 
         try:
-            record = choose(question(tmp_path / "halting"), stop=stop).record
+            record = choose(selection(tmp_path / "halting"), stop=stop).record
             break
         except KeyboardInterrupt:
             continue
@@ -142,14 +142,14 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> 
 
 
 def test_the_same_again_trains_nothing(tmp_path: Path) -> None:
-    first = choose(question(tmp_path)).record
+    first = choose(selection(tmp_path)).record
     asked: list[int] = []
-    again = choose(question(tmp_path), stop=lambda: bool(asked.append(1))).record
+    again = choose(selection(tmp_path), stop=lambda: bool(asked.append(1))).record
     assert again == first and not asked
 
 
 def test_keys_that_are_fixed_merge_candidates(tmp_path: Path) -> None:
-    record = choose(question(tmp_path, fixed={"hidden_channels": 3})).record
+    record = choose(selection(tmp_path, fixed={"hidden_channels": 3})).record
     assert list(outcomes(record)) == ["narrow", "sum", "global"]
 
 
@@ -162,7 +162,7 @@ def weighted(model: str, recipe: Recipe) -> Task:
 
 def test_a_model_that_cannot_use_the_graph_is_left_out_and_it_is_said_why(tmp_path: Path) -> None:
     some = (Candidate("attention", "LGAT", {}), CONTEST.candidates[0])
-    asked = question(tmp_path, make=weighted, contest=replace(CONTEST, candidates=some))
+    asked = selection(tmp_path, make=weighted, candidate_set=replace(CONTEST, candidates=some))
     record = choose(asked).record
     assert "does not use the weights" in outcomes(record)["attention"]
     assert record["chosen"] == "narrow"
@@ -171,7 +171,7 @@ def test_a_model_that_cannot_use_the_graph_is_left_out_and_it_is_said_why(tmp_pa
 def test_where_no_model_can_use_the_graph_that_is_an_error(tmp_path: Path) -> None:
     none = replace(CONTEST, candidates=(Candidate("attention", "LGAT", {}),))
     with pytest.raises(InputError, match="weights of edges"):
-        choose(question(tmp_path, make=weighted, contest=none))
+        choose(selection(tmp_path, make=weighted, candidate_set=none))
 
 
 def test_a_candidate_that_diverges_is_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,12 +184,12 @@ def test_a_candidate_that_diverges_is_out(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(choosing.Trial, "train", train)
     diverging = {"wide", "sum"}
-    record = choose(question(tmp_path)).record
+    record = choose(selection(tmp_path)).record
     assert outcomes(record)["wide"] == outcomes(record)["sum"] == "diverged"
     assert record["chosen"] in ("narrow", "global")
     diverging = {"narrow", "wide", "sum", "global"}
     with pytest.raises(DivergedError, match="every candidate"):
-        choose(question(tmp_path))
+        choose(selection(tmp_path))
 
 
 @pytest.mark.parametrize("sound", ["narrow", "wide", "sum", "global"])
@@ -205,7 +205,7 @@ def test_where_the_best_diverge_later_on_the_next_best_get_their_turn(
 
     monkeypatch.setattr(choosing.Trial, "train", train)
     seen: list[tuple[int, int]] = []
-    asked = question(tmp_path, contest=replace(CONTEST, survivors=1))
+    asked = selection(tmp_path, candidate_set=replace(CONTEST, survivors=1))
     record = choose(asked, lambda what, done, total: seen.append((done, total))).record
     assert record["chosen"] == sound
     assert all(done <= total for done, total in seen)

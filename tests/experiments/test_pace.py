@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nodewise.experiments.pace import Pace
 from nodewise.experiments.runner import Job
-from nodewise.training.task import dataset_source
+from nodewise.runs.task import dataset_source
 
 
 def job(dataset: str, model: str, seed: int = 0, variant: str = "official") -> Job:

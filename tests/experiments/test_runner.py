@@ -17,8 +17,8 @@ import pytest
 from nodewise.errors import RunError
 from nodewise.experiments import runner
 from nodewise.experiments.runner import Job, _outcome, run_all
-from nodewise.training.run_folder import RunFolder
-from nodewise.training.task import dataset_source
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.task import dataset_source
 
 QUICK = {"epochs": 8, "hidden_channels": 4}
 

@@ -25,8 +25,8 @@ from nodewise.experiments.search import (
     search_space,
 )
 from nodewise.models.zoo import ZOO
+from nodewise.runs.task import dataset_source
 from nodewise.training.recipe import check_settings, known_keys
-from nodewise.training.task import dataset_source
 
 pytest.importorskip("optuna", reason="optuna is not installed")
 

@@ -6,9 +6,9 @@ import pytest
 
 from nodewise.errors import RunError
 from nodewise.experiments.trial import Trial
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.run import Task, Watch
 from nodewise.training.recipe import Recipe, load_recipe
-from nodewise.training.run import Task, Watch
-from nodewise.training.run_folder import RunFolder
 from tests.training.tasks import small_task
 
 SETTINGS = {"epochs": 12, "hidden_channels": 4, "keep": "loss"}

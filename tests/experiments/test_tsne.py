@@ -17,9 +17,9 @@ from nodewise.errors import RunError
 from nodewise.experiments import tsne
 from nodewise.experiments.runner import Job
 from nodewise.experiments.tsne import job_with_model, make_tsne, node_weights, plane, read_tsne
-from nodewise.training.run_folder import MODEL
-from nodewise.training.saved import load_run
-from nodewise.training.task import dataset_source
+from nodewise.runs.folder import MODEL
+from nodewise.runs.saved import load_run
+from nodewise.runs.task import dataset_source
 from tests.report.made_up import put_run, put_tsne
 
 QUICK = {"epochs": 3, "start_record_epoch": 0}

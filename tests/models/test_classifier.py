@@ -72,7 +72,7 @@ def test_penalty_runs_over_the_same_field(name: str, graph: tuple[Tensor, Tensor
     assert {one.level for one in made} >= {"node", "edge"} and len(all_made) == 2 * half
     for k, (whole, one) in enumerate(zip(all_made, made, strict=True)):
         block, nodes = (first, heard) if k < half else (last, targets)
-        rows = torch.isin(block.hood.target, nodes) if whole.level == "edge" else nodes
+        rows = torch.isin(block.neighbors.target, nodes) if whole.level == "edge" else nodes
         scale, shift = whole.scale[rows], whole.shift[rows]
         assert one.count == scale.numel()
         torch.testing.assert_close(one.scale_squares, (scale - 1).square().sum())

@@ -10,7 +10,7 @@ from nodewise.nn.localized_conv import LocalizedConv
 
 
 def contexts(edge_index: Tensor, nodes: int) -> list[list[int]]:
-    """C_v = {v} and its neighbours; v once, whatever the edges say, repeats as often as given."""
+    """C_v = {v} and its neighbors; v once, whatever the edges say, repeats as often as given."""
     found: list[list[int]] = [[] for _ in range(nodes)]
     for u, v in edge_index.t().tolist():
         if u != v:

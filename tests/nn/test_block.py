@@ -11,7 +11,7 @@ from tests.graphs import edge_lists
 
 
 def edges_of(block: Block) -> list[tuple[int, int]]:
-    return list(zip(block.hood.source.tolist(), block.hood.target.tolist(), strict=True))
+    return list(zip(block.neighbors.source.tolist(), block.neighbors.target.tolist(), strict=True))
 
 
 def build(edge_index: Tensor, nodes: int, rule: BlockRule) -> Block:
@@ -26,7 +26,9 @@ def test_gcn_weights_are_those_of_pyg(graph: tuple[Tensor, int]) -> None:
     assert block.coefficient is not None
     judge_edges, judge = gcn_norm(edge_index, None, nodes, dtype=torch.float64)
     ours, theirs = torch.zeros(2, nodes, nodes, dtype=torch.float64)
-    ours.index_put_((block.hood.target, block.hood.source), block.coefficient, accumulate=True)
+    ours.index_put_(
+        (block.neighbors.target, block.neighbors.source), block.coefficient, accumulate=True
+    )
     theirs.index_put_((judge_edges[1], judge_edges[0]), judge, accumulate=True)
     torch.testing.assert_close(ours, theirs)
 
@@ -39,7 +41,7 @@ def test_means_sum_to_one_over_each_context(graph: tuple[Tensor, int]) -> None:
         block = build(edge_index, nodes, rule)
         assert block.coefficient is not None
         total = torch.zeros(nodes, dtype=torch.float64)
-        total.index_add_(0, block.hood.target, block.coefficient)
+        total.index_add_(0, block.neighbors.target, block.coefficient)
         torch.testing.assert_close(total, torch.ones_like(total))
 
 
@@ -68,7 +70,9 @@ def test_what_a_loop_is(loops: str, expected: list[tuple[int, int]]) -> None:
 def test_edge_ids_point_into_the_callers_edges() -> None:
     edge_index = torch.tensor([[2, 1, 0, 1], [1, 0, 0, 2]])
     block = build(edge_index, 3, BlockRule("set"))
-    for edge, (source, target) in zip(block.hood.edge_id.tolist(), edges_of(block), strict=True):
+    for edge, (source, target) in zip(
+        block.neighbors.edge_id.tolist(), edges_of(block), strict=True
+    ):
         given = edge_index[:, edge].tolist() if edge >= 0 else [target, target]
         assert given == [source, target]
 
@@ -99,7 +103,7 @@ def test_a_block_is_built_once_per_edge_index() -> None:
 
 def test_a_cut_takes_the_first_by_number_and_may_keep_the_node_itself() -> None:
     star = torch.tensor([[0, 1, 2, 3], [4, 4, 4, 4]])
-    cut = build(star, 5, BlockRule("set", max_neighbours=2))
-    kept = build(star, 5, BlockRule("set", max_neighbours=2, keeps_self=True))
+    cut = build(star, 5, BlockRule("set", max_neighbors=2))
+    kept = build(star, 5, BlockRule("set", max_neighbors=2, keeps_self=True))
     assert [source for source, target in edges_of(cut) if target == 4] == [0, 1]
     assert [source for source, target in edges_of(kept) if target == 4] == [0, 4]

@@ -12,7 +12,7 @@ from torch.nn import Linear, ReLU, Sequential
 from torch_geometric import nn as pyg
 
 from nodewise.errors import InputError
-from nodewise.nn.aggregators import Gat, GinSum, Then
+from nodewise.nn.aggregators import Gat, GinSum, PostProcess
 from nodewise.nn.localize import localize
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
@@ -179,7 +179,7 @@ def test_a_twin_has_precision_mode_and_frozen_weights_of_its_base(name: str) -> 
 def test_gin_takes_the_rest_of_an_mlp() -> None:
     torch.manual_seed(0)
     base, edge_index = pyg.GINConv(mlp(), eps=0.3), torch.randint(0, 6, (2, 15))
-    aggregator = Then(GinSum(0.3), base.nn[1:], base.nn[0].bias)
+    aggregator = PostProcess(GinSum(0.3), base.nn[1:], base.nn[0].bias)
     ours = LocalizedConv(5, 7, aggregator, modulator_init="zeros")
     ours.weight.data.copy_(base.nn[0].weight[None])
     x = torch.randn(6, 5)

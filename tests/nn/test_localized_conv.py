@@ -13,11 +13,11 @@ from torch_geometric.nn import aggr
 
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.nn import modulation
-from nodewise.nn.aggregators import AnyAggregation, GinSum, Then
+from nodewise.nn.aggregators import AnyAggregation, GinSum, PostProcess
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.sparse import SparseRows
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
 from tests.graphs import edge_lists
 from tests.nn.literal import literal_mean_layer
@@ -38,7 +38,7 @@ FORMS = {
     "gat": {"aggregator": "gat", "heads": 3},
     "gin": {"aggregator": "gin", "bias": True, "localized_bias": True},
     "gin with an mlp": {
-        "aggregator": lambda out, heads: Then(GinSum(0.3), Sequential(ELU(), Linear(out, 4)))
+        "aggregator": lambda out, heads: PostProcess(GinSum(0.3), Sequential(ELU(), Linear(out, 4)))
     },
     "gin, official": {
         "aggregator": "mean",
@@ -188,8 +188,8 @@ def test_any_aggregation_sees_the_messages_of_c_v(name: str, x: Tensor) -> None:
     torch.manual_seed(0)
     conv = LocalizedConv(5, 4, SAME_SIZE[name], modulator_init="zeros").double()
     block = conv.block(EDGES, (6, 6))
-    messages = (x @ conv.weight[0].t())[block.hood.source]
-    expected = SAME_SIZE[name].double()(messages, index=block.hood.target, dim_size=6)
+    messages = (x @ conv.weight[0].t())[block.neighbors.source]
+    expected = SAME_SIZE[name].double()(messages, index=block.neighbors.target, dim_size=6)
     torch.testing.assert_close(conv(x, EDGES), expected)
 
 
@@ -197,13 +197,17 @@ def test_any_aggregation_sees_the_messages_of_c_v(name: str, x: Tensor) -> None:
 def test_aggregations_of_another_size_are_brought_back_or_refused(name: str, x: Tensor) -> None:
     torch.manual_seed(0)
     wide = OTHER_SIZE[name]
-    with pytest.raises(InputError, match=r"Then\(AnyAggregation\(...\), torch.nn.Linear\(8, 4\)\)"):
+    with pytest.raises(
+        InputError, match=r"PostProcess\(AnyAggregation\(...\), torch.nn.Linear\(8, 4\)\)"
+    ):
         LocalizedConv(5, 4, wide).double()(x, EDGES)
     back = torch.nn.Linear(8, 4)
-    conv = LocalizedConv(5, 4, Then(AnyAggregation(wide), back), modulator_init="zeros").double()
+    conv = LocalizedConv(
+        5, 4, PostProcess(AnyAggregation(wide), back), modulator_init="zeros"
+    ).double()
     block = conv.block(EDGES, (6, 6))
-    messages = (x @ conv.weight[0].t())[block.hood.source]
-    expected = back(wide(messages, index=block.hood.target, dim_size=6))
+    messages = (x @ conv.weight[0].t())[block.neighbors.source]
+    expected = back(wide(messages, index=block.neighbors.target, dim_size=6))
     torch.testing.assert_close(conv(x, EDGES), expected)
     with pytest.raises(InputError, match="take one head"):
         LocalizedConv(5, 2, wide, heads=2).double()(x, EDGES)
@@ -272,12 +276,14 @@ def test_edge_weights_scale_messages(x: Tensor) -> None:
     )
 
 
-def test_neighbour_cap_keeps_the_first_by_number(x: Tensor) -> None:
+def test_neighbor_cap_keeps_the_first_by_number(x: Tensor) -> None:
     from nodewise.nn.aggregators import WeightedSum
 
-    capped = LocalizedConv(5, 4, WeightedSum(BlockRule("set", "mean", max_neighbours=2))).double()
+    capped = LocalizedConv(5, 4, WeightedSum(BlockRule("set", "mean", max_neighbors=2))).double()
     block = capped.block(EDGES, (6, 6))
-    members = [sorted(block.hood.source[block.hood.target == v].tolist()) for v in range(6)]
+    members = [
+        sorted(block.neighbors.source[block.neighbors.target == v].tolist()) for v in range(6)
+    ]
     # Node 3 hears 0, 2, 3 and 4: the cap takes 3 itself from it.
     assert members == [[0, 2], [0, 1], [2, 5], [0, 2], [4], [3, 5]]
 

@@ -16,8 +16,8 @@ from nodewise.ops import dispatch, reference
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused import launch, threads
 from nodewise.ops.fused.simd import get, views
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import SparseRows
 from tests.graphs import sparse
 
 SOURCES, TARGETS, EDGES, WIDTH = 170, 150, 900, 30
@@ -26,19 +26,19 @@ HEADS = [5, 16]
 Everything = dict[str, list[Tensor]]
 
 
-def a_graph() -> Neighbourhood:
+def a_graph() -> Neighborhood:
     """Sources that are no targets, more chunks than threads, and a target that hears many."""
     draw = torch.Generator().manual_seed(0)
     source = torch.randint(0, SOURCES, (EDGES,), generator=draw)
     target = torch.randint(0, TARGETS, (EDGES,), generator=draw)
     target[: EDGES // 5] = 3
-    return Neighbourhood.from_edges(torch.stack([source, target]), TARGETS, SOURCES)
+    return Neighborhood.from_edges(torch.stack([source, target]), TARGETS, SOURCES)
 
 
 def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> Everything:
     """Outputs and gradients of every operation, by its name."""
     torch.manual_seed(1)
-    hood, out, narrow = a_graph(), 9, 4
+    neighbors, out, narrow = a_graph(), 9, 4
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, dtype=torch.float64).to(dtype).requires_grad_()
@@ -66,46 +66,46 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
         return rows.with_values(values)
 
     def pooled(weights: Tensor | None) -> Tensor:
-        found = dispatch.pool_rows(sparse_x(), weights, hood)
+        found = dispatch.pool_rows(sparse_x(), weights, neighbors)
         return found.dense() if isinstance(found, SparseRows) else found
 
     jobs: dict[str, tuple[Callable[[], Tensor | tuple[Tensor, ...]], tuple[Tensor, ...]]] = {
         "messages": (
-            lambda: dispatch.messages(x, weight, scale, shift, hood, drop),
+            lambda: dispatch.messages(x, weight, scale, shift, neighbors, drop),
             (x, *generators),
         ),
         "messages, nothing dropped": (
-            lambda: dispatch.messages(x, weight, scale, shift, hood),
+            lambda: dispatch.messages(x, weight, scale, shift, neighbors),
             (x, *generators),
         ),
         "messages, sparse": (
-            lambda: dispatch.messages(sparse_x(), weight, scale, shift, hood),
+            lambda: dispatch.messages(sparse_x(), weight, scale, shift, neighbors),
             (values, *generators),
         ),
         "messages, each to itself": (
-            lambda: dispatch.messages(own, weight, scale, shift, hood.of_themselves()),
+            lambda: dispatch.messages(own, weight, scale, shift, neighbors.identity()),
             (own, *generators),
         ),
         "messages, each to itself, sparse": (
             lambda: dispatch.messages(
-                own_rows.with_values(own_values), weight, scale, shift, hood.of_themselves()
+                own_rows.with_values(own_values), weight, scale, shift, neighbors.identity()
             ),
             (own_values, *generators),
         ),
         "dropout": (lambda: dispatch._dropout(z, drop), (z,)),
         "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),
         "modulate_edges": (
-            lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), hood),
+            lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), neighbors),
             (z, *ends),
         ),
-        "sum_neighbours": (
-            lambda: dispatch.sum_neighbours(of_sources, per_head, hood),
+        "sum_neighbors": (
+            lambda: dispatch.sum_neighbors(of_sources, per_head, neighbors),
             (of_sources, per_head),
         ),
-        "sum_edges": (lambda: dispatch.sum_edges(z, on_edges, hood), (z, on_edges)),
-        "sum_edges, all alike": (lambda: dispatch.sum_edges(z, None, hood), (z,)),
-        "gather_sources": (lambda: dispatch.gather_sources(of_sources, hood), (of_sources,)),
-        "gather_targets": (lambda: dispatch.gather_targets(ends[0], hood), (ends[0],)),
+        "sum_edges": (lambda: dispatch.sum_edges(z, on_edges, neighbors), (z, on_edges)),
+        "sum_edges, all alike": (lambda: dispatch.sum_edges(z, None, neighbors), (z,)),
+        "gather_sources": (lambda: dispatch.gather_sources(of_sources, neighbors), (of_sources,)),
+        "gather_targets": (lambda: dispatch.gather_targets(ends[0], neighbors), (ends[0],)),
         "pool_rows": (lambda: pooled(on_edges), (values, on_edges)),
         "pool_rows, all alike": (lambda: pooled(None), (values,)),
         "project": (lambda: dispatch.project(sparse_x(), flat), (values, flat)),
@@ -132,8 +132,8 @@ def test_rows_with_more_entries_than_columns_go_through_their_own_weights(out: i
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     values, weight, *codes = leaves
     rows = SparseRows(crow, col, values, width)
-    hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).of_themselves()
-    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), hood)
+    neighbors = Neighborhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), nodes).identity()
+    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), neighbors)
     truth = reference.messages(rows.dense(), *given, None, 0.2)
     found = [
         [z, *torch.autograd.grad(z.sin().sum(), leaves)]
@@ -156,12 +156,12 @@ def test_a_row_far_longer_than_there_are_columns_agrees(rate: float, col: torch.
     rows = SparseRows(crow, columns.repeat_interleave(2)[::2], values, width)
     assert not rows.is_crowded
     edge_index = torch.tensor([[0, 0, 1, 2000, 7, 1999], [0, 3, 0, 1, 3, 3]])
-    hood = Neighbourhood.from_edges(edge_index, targets, 2001)
+    neighbors = Neighborhood.from_edges(edge_index, targets, 2001)
     shapes = [(8, 8, width), (targets, 8, 8), (8, width, 8), (targets, 8, 8), (8, width, 8)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     weight, *codes = leaves
     drop = DropConnect(rate, torch.tensor(7)) if rate else None
-    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), hood, drop)
+    given = (weight, (codes[0], codes[1]), (codes[2], codes[3]), neighbors, drop)
     truth = reference.messages(rows.dense(), *given, 0.2)
     found = [
         [z, *torch.autograd.grad(z.sin().sum(), leaves)]
@@ -176,7 +176,10 @@ def test_a_row_far_longer_than_there_are_columns_agrees(rate: float, col: torch.
 def test_arrays_of_rows_may_have_gaps(what: str, thinned: bool) -> None:
     """A column of a table, say, of which kernels would read what lies beside it."""
     torch.manual_seed(6)
-    rows, hood = sparse(torch.randn(SOURCES, WIDTH) * (torch.rand(SOURCES, WIDTH) < 0.1)), a_graph()
+    rows, neighbors = (
+        sparse(torch.randn(SOURCES, WIDTH) * (torch.rand(SOURCES, WIDTH) < 0.1)),
+        a_graph(),
+    )
     parts = {"crow": rows.crow, "col": rows.col, "values": rows.values.double()}
     parts[what] = torch.stack([parts[what], torch.full_like(parts[what], 7)], 1)[:, 0]
     given = SparseRows(**parts, width=WIDTH, is_thinned=thinned)
@@ -186,9 +189,9 @@ def test_arrays_of_rows_may_have_gaps(what: str, thinned: bool) -> None:
     for kernel in ("reference", "fused"):
         with dispatch.use_kernel(kernel):
             pairs = (codes[0], codes[1]), (codes[2], codes[3])
-            sums = dispatch.pool_rows(given, None, hood)
+            sums = dispatch.pool_rows(given, None, neighbors)
             dense = sums.dense() if isinstance(sums, SparseRows) else sums
-            found.append((dispatch.messages(given, weight, *pairs, hood), dense))
+            found.append((dispatch.messages(given, weight, *pairs, neighbors), dense))
     for ours, expected in zip(*found, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-10)
 

@@ -41,7 +41,7 @@ import nodewise as nw
 from nodewise.nn.penalty import Penalty
 from nodewise.ops import dispatch
 from nodewise.ops.fused import compact, dropout, edges, messages, messages_backward, squares, sums
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.sparse import SparseRows
 torch.set_num_threads(2)
 torch.manual_seed(0)
 x, edge_index = torch.rand(40, int(sys.argv[2])) < 0.1, torch.randint(0, 40, (2, 100))

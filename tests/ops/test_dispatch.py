@@ -20,8 +20,8 @@ from nodewise.errors import InputError, UnknownNameError
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops import dispatch, registered
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import SparseRows
 from tests.graphs import MessageCase, edge_lists, message_cases, sparse
 
 FAST = ("factored", "fused")
@@ -37,7 +37,7 @@ def gradients(case: MessageCase, x: Tensor | SparseRows, kernel: str) -> list[Te
     leaves = [leaf.clone().requires_grad_() for leaf in leaves]
     with dispatch.use_kernel(kernel):
         weight, scale, shift = leaves[0], (leaves[1], leaves[2]), (leaves[3], leaves[4])
-        z = dispatch.messages(x, weight, scale, shift, case.hood, case.drop)
+        z = dispatch.messages(x, weight, scale, shift, case.neighbors, case.drop)
         a, b = dispatch.squares(scale, shift)
     pull = torch.linspace(-1, 1, z.numel(), dtype=z.dtype).view_as(z)
     grads = torch.autograd.grad((z * pull).sum() + 0.3 * a + 0.7 * b, [values, *leaves])
@@ -66,7 +66,7 @@ def test_messages_agree_on_sparse_rows(case: MessageCase) -> None:
 @many
 @given(message_cases())
 def test_rows_through_their_own_weights_agree(case: MessageCase) -> None:
-    alone = case._replace(hood=case.hood.of_themselves(), drop=None)
+    alone = case._replace(neighbors=case.neighbors.identity(), drop=None)
     expected = gradients(alone, case.x, "reference")
     for rows in (case.x, sparse(case.x)):
         for ours, truth in zip(gradients(alone, rows, "fused"), expected, strict=True):
@@ -79,25 +79,25 @@ def test_rows_through_their_own_weights_agree(case: MessageCase) -> None:
 @given(edge_lists(), st.integers(1, 3), st.sampled_from([*range(1, 10), 32, 45]))
 def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int) -> None:
     edge_index, nodes = graph
-    hood = Neighbourhood.from_edges(edge_index, nodes)
+    neighbors = Neighborhood.from_edges(edge_index, nodes)
     torch.manual_seed(nodes)
-    shapes = [(hood.num_edges, heads, out), *[(nodes, heads, out)] * 4]
-    shapes += [(hood.num_edges,), (hood.num_edges, heads)]
+    shapes = [(neighbors.num_edges, heads, out), *[(nodes, heads, out)] * 4]
+    shapes += [(neighbors.num_edges,), (neighbors.num_edges, heads)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
     def everything(kernel: str) -> list[Tensor]:
         z, a, b, c, d, weight, per_head = leaves
         with dispatch.use_kernel(kernel):
-            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
+            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), neighbors)
             results = [
                 *(out, *sums),
-                dispatch.sum_edges(out, weight, hood),
-                dispatch.sum_neighbours(a, weight, hood),
-                dispatch.sum_neighbours(b, None, hood),
-                dispatch.sum_edges(out, per_head, hood),
-                dispatch.sum_neighbours(a, per_head, hood),
-                dispatch.gather_sources(c, hood),
-                dispatch.gather_targets(d, hood),
+                dispatch.sum_edges(out, weight, neighbors),
+                dispatch.sum_neighbors(a, weight, neighbors),
+                dispatch.sum_neighbors(b, None, neighbors),
+                dispatch.sum_edges(out, per_head, neighbors),
+                dispatch.sum_neighbors(a, per_head, neighbors),
+                dispatch.gather_sources(c, neighbors),
+                dispatch.gather_targets(d, neighbors),
             ]
         return [*results, *torch.autograd.grad(sum(r.sin().sum() for r in results), leaves)]
 
@@ -124,14 +124,14 @@ def test_sparse_products_agree(case: MessageCase) -> None:
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
     torch.manual_seed(0)
-    draw = torch.randn(case.hood.num_edges, dtype=torch.float64) if weighted else None
+    draw = torch.randn(case.neighbors.num_edges, dtype=torch.float64) if weighted else None
 
     def everything(kernel: str) -> list[Tensor]:
         values = sparse(case.x).values.clone().requires_grad_()
         weight = None if draw is None else draw.clone().requires_grad_()
         with dispatch.use_kernel(kernel):
             rows = sparse(case.x).with_values(values)
-            out = dispatch.pool_rows(rows, weight, case.hood)
+            out = dispatch.pool_rows(rows, weight, case.neighbors)
         out = out.dense() if isinstance(out, SparseRows) else out
         leaves = [values] if weight is None else [values, weight]
         return [out, *torch.autograd.grad(out.sin().sum(), leaves)]
@@ -143,10 +143,10 @@ def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
 def test_places_of_sums_are_found_once_for_a_graph() -> None:
     case = a_case(0.0)
     rows = sparse(case.x)
-    assert rows.pooled_places(case.hood) is rows.with_values(2 * rows.values).pooled_places(
-        case.hood
+    assert rows.pooled_places(case.neighbors) is rows.with_values(2 * rows.values).pooled_places(
+        case.neighbors
     )
-    other = Neighbourhood.from_edges(torch.tensor([[0], [1]]), 5)
+    other = Neighborhood.from_edges(torch.tensor([[0], [1]]), 5)
     assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
 
 
@@ -160,7 +160,7 @@ def test_dropped_entries_make_no_difference(rate: float) -> None:
     for kernel in ("fused", "reference"):
         with dispatch.use_kernel(kernel):
             z = dispatch.messages(
-                rows, leaves[0], tuple(leaves[1:3]), tuple(leaves[3:]), case.hood, case.drop
+                rows, leaves[0], tuple(leaves[1:3]), tuple(leaves[3:]), case.neighbors, case.drop
             )
         found[kernel] = [z, *torch.autograd.grad(z.sin().sum(), leaves)]
     for ours, truth in zip(*found.values(), strict=True):
@@ -204,7 +204,7 @@ def test_dropped_entries_have_a_gradient_where_it_is_asked_for() -> None:
     case = a_case(0.0)
     values = sparse(case.x).values.clone().requires_grad_()
     rows = dispatch.dropout(sparse(case.x).with_values(values), 0.6, training=True)
-    z = dispatch.messages(rows, case.weight, case.scale, case.shift, case.hood)
+    z = dispatch.messages(rows, case.weight, case.scale, case.shift, case.neighbors)
     (grad,) = torch.autograd.grad(z.sum(), values)
     assert grad.count_nonzero() > 0 and (grad[rows.values == 0] == 0).all()
 
@@ -225,9 +225,9 @@ def test_messages_to_nobody_and_from_nobody_agree(heads: int, targets: int, edge
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, dtype=torch.float64)
 
-    hood = Neighbourhood.from_edges(torch.zeros(2, edges, dtype=torch.int64), targets, 3)
+    neighbors = Neighborhood.from_edges(torch.zeros(2, edges, dtype=torch.int64), targets, 3)
     scale, shift = ((normal(targets, heads, 1), normal(heads, 4, 1)) for _ in range(2))
-    case = MessageCase(normal(3, 4), normal(heads, 3, 4), scale, shift, hood, None)
+    case = MessageCase(normal(3, 4), normal(heads, 3, 4), scale, shift, neighbors, None)
     expected = gradients(case, case.x, "reference")
     for kernel in FAST:
         for ours, truth in zip(gradients(case, case.x, kernel), expected, strict=True):
@@ -246,7 +246,7 @@ def test_crowded_rows_agree_where_nobody_asks_for_their_gradient(
     for kernel in ("reference", "fused"):
         leaves = [leaf.clone().requires_grad_() for leaf in (case.weight, *case.scale, *case.shift)]
         with dispatch.use_kernel(kernel):
-            z = dispatch.messages(rows, leaves[0], leaves[1:3], leaves[3:], case.hood)  # type: ignore[arg-type]
+            z = dispatch.messages(rows, leaves[0], leaves[1:3], leaves[3:], case.neighbors)  # type: ignore[arg-type]
         found.append([z, *torch.autograd.grad(z.sin().sum(), leaves)])
     for truth, ours in zip(*found, strict=True):
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
@@ -261,8 +261,8 @@ def a_case(rate: float, *, heads: int = 2) -> MessageCase:
 
     scale, shift = ((normal(5, heads, 3), normal(heads, 4, 3)) for _ in range(2))
     drop = DropConnect(rate, torch.tensor(11)) if rate else None
-    hood = Neighbourhood.from_edges(edge_index, 5)
-    return MessageCase(normal(5, 4), normal(heads, 3, 4), scale, shift, hood, drop)
+    neighbors = Neighborhood.from_edges(edge_index, 5)
+    return MessageCase(normal(5, 4), normal(heads, 3, 4), scale, shift, neighbors, drop)
 
 
 @pytest.mark.medium
@@ -278,7 +278,7 @@ def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool, heads:
     def function(values: Tensor, weight: Tensor, *codes: Tensor) -> tuple[Tensor, ...]:
         x = rows.with_values(values) if as_sparse else values
         with dispatch.use_kernel(kernel):
-            z = dispatch.messages(x, weight, codes[:2], codes[2:], case.hood, case.drop)
+            z = dispatch.messages(x, weight, codes[:2], codes[2:], case.neighbors, case.drop)
             return z, *dispatch.squares(codes[:2], codes[2:])
 
     leaves = [values, case.weight, *case.scale, *case.shift]
@@ -287,19 +287,25 @@ def test_gradcheck_of_messages(kernel: str, rate: float, as_sparse: bool, heads:
 
 @pytest.mark.parametrize("kernel", dispatch.KERNELS)
 def test_gradcheck_of_edges_and_sums(kernel: str) -> None:
-    hood = a_case(0.0).hood
+    neighbors = a_case(0.0).neighbors
     shapes = [(7, 2, 3), *[(5, 2, 3)] * 4, (7,), (7, 2)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
 
     def function(z: Tensor, *rest: Tensor) -> list[Tensor]:
         a, b, c, d, w, per_head = rest
         with dispatch.use_kernel(kernel):
-            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), hood)
-            total = dispatch.sum_edges(out, w, hood)
-            neighbours = [dispatch.sum_neighbours(a, weight, hood) for weight in (w, per_head)]
-            plain = [dispatch.sum_edges(out, None, hood), dispatch.sum_neighbours(b, None, hood)]
-            gathered = [dispatch.gather_sources(c, hood), dispatch.gather_targets(d, hood)]
-            weighted = [total, *neighbours, dispatch.sum_edges(out, per_head, hood)]
+            out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), neighbors)
+            total = dispatch.sum_edges(out, w, neighbors)
+            summed = [dispatch.sum_neighbors(a, weight, neighbors) for weight in (w, per_head)]
+            plain = [
+                dispatch.sum_edges(out, None, neighbors),
+                dispatch.sum_neighbors(b, None, neighbors),
+            ]
+            gathered = [
+                dispatch.gather_sources(c, neighbors),
+                dispatch.gather_targets(d, neighbors),
+            ]
+            weighted = [total, *summed, dispatch.sum_edges(out, per_head, neighbors)]
             return [out, *sums, *weighted, *plain, *gathered]
 
     assert gradcheck(function, leaves)
@@ -309,14 +315,14 @@ def test_gradcheck_of_edges_and_sums(kernel: str) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradcheck_of_sparse_rows(kernel: str, weighted: bool) -> None:
     case = a_case(0.0)
-    rows, hood = sparse(case.x * (case.x > 0)), case.hood
-    on_edges = torch.randn(hood.num_edges, dtype=torch.float64)
+    rows, neighbors = sparse(case.x * (case.x > 0)), case.neighbors
+    on_edges = torch.randn(neighbors.num_edges, dtype=torch.float64)
     leaves = [rows.values, case.weight.flatten(0, 1), *([on_edges] if weighted else [])]
 
     def function(values: Tensor, flat: Tensor, *on_edges: Tensor) -> list[Tensor]:
         with dispatch.use_kernel(kernel):
             x = rows.with_values(values)
-            pooled = dispatch.pool_rows(x, on_edges[0] if on_edges else None, hood)
+            pooled = dispatch.pool_rows(x, on_edges[0] if on_edges else None, neighbors)
             product = dispatch.project(x, flat)
         return [pooled.values if isinstance(pooled, SparseRows) else pooled, product]
 
@@ -341,15 +347,17 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     case = a_case(0.3, heads=heads)
     rows = sparse(case.x * (case.x > 0))
     features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
-    columns = rows.pooled_places(case.hood) if as_sparse else (None, None)
+    columns = rows.pooled_places(case.neighbors) if as_sparse else (None, None)
     first, *leaves = (
         leaf.clone().requires_grad_()
         for leaf in (features[2], case.weight, *case.scale, *case.shift)
     )
     args = (*features[:2], first, *columns, *leaves)
-    hood = (case.hood.source, case.hood.ptr)
-    torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, torch.tensor(3), 0.3, 0.2))
-    result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *hood, None, 0.0, 0.2))
+    neighbors = (case.neighbors.source, case.neighbors.ptr)
+    torch.library.opcheck(
+        torch.ops.nodewise.messages, (*args, *neighbors, torch.tensor(3), 0.3, 0.2)
+    )
+    result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *neighbors, None, 0.0, 0.2))
     assert set(result.values()) == {"SUCCESS"}
 
 
@@ -362,18 +370,18 @@ def test_opcheck_of_squares(gradient: bool) -> None:
 
 
 def test_opcheck_of_edges_and_sums() -> None:
-    hood = a_case(0.0).hood
-    back = hood.reverse
+    neighbors = a_case(0.0).neighbors
+    back = neighbors.reverse
     z, *ends = (
         torch.randn(n, 2, 3, dtype=torch.float64, requires_grad=True) for n in (7, 5, 5, 5, 5)
     )
     ops = torch.ops.nodewise
     way_back = (back.ptr, back.edge_id)
-    runs = (hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+    runs = (neighbors.source, neighbors.ptr, back.source, back.edge_id, back.ptr)
     per_head = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
     results = [
         torch.library.opcheck(
-            ops.modulate_edges, (z, *ends, hood.source, hood.ptr, *way_back, 0.2)
+            ops.modulate_edges, (z, *ends, neighbors.source, neighbors.ptr, *way_back, 0.2)
         ),
         torch.library.opcheck(ops.sum_runs, (ends[0], None, *runs)),
         torch.library.opcheck(ops.sum_runs, (ends[0], per_head, *runs)),
@@ -439,10 +447,10 @@ def test_factored_in_many_chunks_is_the_same(monkeypatch: pytest.MonkeyPatch, nu
 
 @pytest.mark.parametrize("kernel", dispatch.KERNELS)
 def test_sums_over_no_edges_have_a_gradient(kernel: str) -> None:
-    hood = Neighbourhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), 3)
+    neighbors = Neighborhood.from_edges(torch.zeros(2, 0, dtype=torch.int64), 3)
     x = torch.randn(3, 2, requires_grad=True)
     with dispatch.use_kernel(kernel):
-        out = dispatch.sum_neighbours(x, None, hood)
+        out = dispatch.sum_neighbors(x, None, neighbors)
     assert torch.equal(torch.autograd.grad(out.sum(), x)[0], torch.zeros(3, 2))
 
 

@@ -26,7 +26,7 @@ def test_kept_fraction_within_four_sigma(rate: float, seed: int) -> None:
 
 @pytest.mark.parametrize("rate", [0.1, 0.4, 0.9])
 @pytest.mark.parametrize("axis", [0, 1, 2, 3])
-def test_neighbours_along_every_axis_are_independent(rate: float, axis: int) -> None:
+def test_neighbors_along_every_axis_are_independent(rate: float, axis: int) -> None:
     kept = mask(rate, 3) - (1 - rate)
     for step in (1, 2, 3):
         first = kept.narrow(axis, 0, kept.size(axis) - step)

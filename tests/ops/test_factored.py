@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from nodewise.ops import dispatch, factored, reference
 from nodewise.ops.dropconnect import DropConnect, keep_mask, keep_pairs
 from nodewise.ops.factored import visits
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import Features, SparseRows
 from tests.graphs import MessageCase, message_cases, sparse
 
 close = partial(torch.testing.assert_close, rtol=1e-10, atol=1e-10)
@@ -36,11 +36,11 @@ def a_case(
     source, target = torch.randint(0, nodes, (300,)), torch.randint(0, nodes - 5, (300,))
     source[1], target[1] = source[0], target[0]
     target[200:] = 7
-    hood = Neighbourhood.from_edges(torch.stack([source, target]), nodes)
+    neighbors = Neighborhood.from_edges(torch.stack([source, target]), nodes)
     scale, shift = ((normal(nodes, heads, 3), normal(heads, width, 3)) for _ in range(2))
     drop = DropConnect(rate, torch.tensor(11)) if rate else None
     x = normal(nodes, width) * (torch.rand(nodes, width) < density)
-    return MessageCase(x, normal(heads, 4, width), scale, shift, hood, drop)
+    return MessageCase(x, normal(heads, 4, width), scale, shift, neighbors, drop)
 
 
 def output_and_gradients(case: MessageCase, x: Features, form: Messages) -> list[Tensor]:
@@ -51,7 +51,7 @@ def output_and_gradients(case: MessageCase, x: Features, form: Messages) -> list
     if form is reference.messages and isinstance(rows, SparseRows):
         rows = rows.dense()
     pairs = (leaves[1], leaves[2]), (leaves[3], leaves[4])
-    z = form(rows, leaves[0], *pairs, case.hood, case.drop, 0.2)
+    z = form(rows, leaves[0], *pairs, case.neighbors, case.drop, 0.2)
     return [z, *torch.autograd.grad(z.sin().sum(), [values, *leaves])]
 
 
@@ -87,7 +87,7 @@ def test_both_forms_for_dense_rows_agree(monkeypatch: pytest.MonkeyPatch, form: 
     case = a_case(1.0)
     other = "DenseMessages" if form == "_per_edge_chunks" else "_per_edge_chunks"
     if form == "_per_edge_chunks":
-        case = case._replace(hood=case.hood.of_themselves())
+        case = case._replace(neighbors=case.neighbors.identity())
     monkeypatch.setattr(factored, "CHUNK_NUMBERS", 500)
     monkeypatch.delattr(factored, other)
     assert_agrees(case, case.x)
@@ -121,7 +121,7 @@ def test_gradients_are_computed_only_where_they_are_wanted() -> None:
             given = [leaf.clone().requires_grad_(i == j) for j, leaf in enumerate(leaves)]
             rows = x.with_values(given[0]) if isinstance(x, SparseRows) else given[0]
             pairs = (given[2], given[3]), (given[4], given[5])
-            z = factored.messages(rows, given[1], *pairs, case.hood, None, 0.2)
+            z = factored.messages(rows, given[1], *pairs, case.neighbors, None, 0.2)
             close(torch.autograd.grad(z.sin().sum(), given[i])[0], expected)
 
 
@@ -144,7 +144,7 @@ def test_other_precisions_are_close(dtype: torch.dtype, as_sparse: bool) -> None
         case.weight.to(dtype),
         (case.scale[0].to(dtype), case.scale[1].to(dtype)),
         (case.shift[0].to(dtype), case.shift[1].to(dtype)),
-        case.hood,
+        case.neighbors,
         None,
     )
     rows = x.with_values(x.values.to(dtype)) if isinstance(x, SparseRows) else narrow.x
@@ -169,26 +169,26 @@ def test_walks_are_kept_with_the_places_unless_they_are_many(
 ) -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
-    first = list(visits.walks(rows, case.hood, 100))
-    again = list(visits.walks(rows.with_values(2 * rows.values), case.hood, 100))
+    first = list(visits.walks(rows, case.neighbors, 100))
+    again = list(visits.walks(rows.with_values(2 * rows.values), case.neighbors, 100))
     assert len(first) > 1 and all(a is b for a, b in zip(first, again, strict=True))
-    assert next(iter(visits.walks(rows, case.hood, 50))) is not first[0]
+    assert next(iter(visits.walks(rows, case.neighbors, 50))) is not first[0]
     monkeypatch.setattr(visits, "KEPT_VISITS", 10)
     fresh = sparse(case.x)
-    assert list(visits.walks(fresh, case.hood, 100)) and not fresh.kept_visits
+    assert list(visits.walks(fresh, case.neighbors, 100)) and not fresh.kept_visits
 
 
 def test_walks_visit_every_entry_of_every_edge_once() -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
-    dense = torch.zeros(case.hood.num_edges, rows.width, dtype=torch.float64)
-    for walk in visits.walks(rows, case.hood, 64):
+    dense = torch.zeros(case.neighbors.num_edges, rows.width, dtype=torch.float64)
+    for walk in visits.walks(rows, case.neighbors, 64):
         assert walk.entry.numel() <= 64
         edge = torch.repeat_interleave(walk.ptr.diff().long()) + walk.edges.start
         dense[edge, walk.col[walk.use].long()] += rows.values[walk.entry]
         targets = walk.target[walk.use] + walk.first
-        assert torch.equal(targets.long(), case.hood.target[edge])
-    assert torch.equal(dense, case.x[case.hood.source])
+        assert torch.equal(targets.long(), case.neighbors.target[edge])
+    assert torch.equal(dense, case.x[case.neighbors.source])
 
 
 class Sizes(TorchDispatchMode):
@@ -214,8 +214,8 @@ def test_no_tensor_is_larger_than_a_chunk(
     x = sparse(case.x) if as_sparse else case.x
     monkeypatch.setattr(visits, "KEPT_VISITS", 0)
     monkeypatch.setattr(factored, "CHUNK_NUMBERS", limit)
-    outputs = max(case.hood.num_edges * 8, case.x.numel())
-    assert outputs <= limit < case.hood.num_edges * 30 / 3
+    outputs = max(case.neighbors.num_edges * 8, case.x.numel())
+    assert outputs <= limit < case.neighbors.num_edges * 30 / 3
     with Sizes() as sizes:
         output_and_gradients(case, x, factored.messages)
         factored.squares(case.scale, case.shift, 0.2)
@@ -227,10 +227,10 @@ def test_shapes_are_known_without_numbers() -> None:
     weight, x, *codes = (
         part.to("meta").requires_grad_() for part in (case.weight, case.x, *case.scale, *case.shift)
     )
-    hood = Neighbourhood(*(part.to("meta") for part in _parts(case.hood)), 40)
+    neighbors = Neighborhood(*(part.to("meta") for part in _parts(case.neighbors)), 40)
     for drop in (None, DropConnect(0.3, torch.tensor(1, device="meta"))):
         z = factored.messages(
-            x, weight, (codes[0], codes[1]), (codes[2], codes[3]), hood, drop, 0.2
+            x, weight, (codes[0], codes[1]), (codes[2], codes[3]), neighbors, drop, 0.2
         )
         assert z.is_meta and z.shape == (300, 2, 4)
         assert [g.shape for g in torch.autograd.grad(z.sum(), [x, weight])] == [
@@ -239,8 +239,8 @@ def test_shapes_are_known_without_numbers() -> None:
         ]
 
 
-def _parts(hood: Neighbourhood) -> tuple[Tensor, ...]:
-    return hood.source, hood.target, hood.ptr, hood.edge_id
+def _parts(neighbors: Neighborhood) -> tuple[Tensor, ...]:
+    return neighbors.source, neighbors.target, neighbors.ptr, neighbors.edge_id
 
 
 def test_dense_rows_compile_in_one_graph() -> None:
@@ -248,9 +248,9 @@ def test_dense_rows_compile_in_one_graph() -> None:
 
     def everything(x: Tensor, weight: Tensor, *codes: Tensor) -> Tensor:
         pairs = (codes[0], codes[1]), (codes[2], codes[3])
-        z = factored.messages(x, weight, *pairs, case.hood, None, 0.2)
+        z = factored.messages(x, weight, *pairs, case.neighbors, None, 0.2)
         a, b = factored.squares(*pairs, 0.2)
-        sums = factored.sum_neighbours(x, None, case.hood)
+        sums = factored.sum_neighbors(x, None, case.neighbors)
         return z.sin().sum() + a + b + sums.sin().sum()
 
     leaves = [case.x, case.weight, *case.scale, *case.shift]
@@ -281,7 +281,7 @@ def test_squares_agree_under_any_slope(
 
 @pytest.mark.parametrize("weights", [None, "edges", "heads"])
 def test_sums_over_neighbors_agree(weights: str | None) -> None:
-    hood = a_case(1.0).hood
+    neighbors = a_case(1.0).neighbors
     shapes = {"edges": (300,), "heads": (300, 3)}
     x = torch.randn(40, 3, 5, dtype=torch.float64, requires_grad=True)
     weight = None
@@ -289,8 +289,8 @@ def test_sums_over_neighbors_agree(weights: str | None) -> None:
         weight = torch.randn(shapes[weights], dtype=torch.float64, requires_grad=True)
     leaves = [x] if weight is None else [x, weight]
     found = []
-    for form in (reference.sum_neighbours, factored.sum_neighbours):
-        out = form(x, weight, hood)
+    for form in (reference.sum_neighbors, factored.sum_neighbors):
+        out = form(x, weight, neighbors)
         found.append([out, *torch.autograd.grad(out.sin().sum(), leaves)])
     for truth, ours in zip(*found, strict=True):
         close(ours, truth)

@@ -15,8 +15,8 @@ from torch import Tensor
 import nodewise as nw
 from nodewise.errors import InputError
 from nodewise.ops import dispatch, registered, safety
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import SparseRows
 from tests.ops.bad_inputs import (
     CLASSES,
     KERNELS,
@@ -140,11 +140,11 @@ def test_offsets_begin_with_zero_rise_and_end_with_the_number_of_entries(
 
 
 def test_parts_made_by_hand_are_checked_when_they_are_made() -> None:
-    hood = Neighbourhood.from_edges(good_edges(), 30)
+    neighbors = Neighborhood.from_edges(good_edges(), 30)
     with pytest.raises(InputError, match="source"):
-        replace(hood, num_sources=3)
+        replace(neighbors, num_sources=3)
     with pytest.raises(InputError, match="ptr"):
-        replace(hood, ptr=hood.ptr[1:])
+        replace(neighbors, ptr=neighbors.ptr[1:])
     rows = SparseRows.from_dense(good_rows())
     with pytest.raises(InputError, match=r"x\.col"):
         replace(rows, width=3)
@@ -153,9 +153,9 @@ def test_parts_made_by_hand_are_checked_when_they_are_made() -> None:
 
 
 def test_ops_that_are_called_by_their_registered_names_check_too() -> None:
-    hood, x = Neighbourhood.from_edges(good_edges(), 30), torch.randn(30, 4)
-    back = hood.reverse
-    runs = [hood.source, hood.ptr, back.source, back.edge_id, back.ptr]
+    neighbors, x = Neighborhood.from_edges(good_edges(), 30), torch.randn(30, 4)
+    back = neighbors.reverse
+    runs = [neighbors.source, neighbors.ptr, back.source, back.edge_id, back.ptr]
     torch.ops.nodewise.sum_runs(x, None, *runs)
     for place, bad in enumerate(runs):
         wrong = bad.clone()
@@ -168,10 +168,10 @@ def test_ops_that_are_called_by_their_registered_names_check_too() -> None:
 
 
 def test_precisions_are_not_mixed() -> None:
-    hood, z = Neighbourhood.from_edges(good_edges(), 30), torch.ones(90, 1, 8)
+    neighbors, z = Neighborhood.from_edges(good_edges(), 30), torch.ones(90, 1, 8)
     half = torch.ones(30, 1, 8)
     with pytest.raises(InputError, match=r"shift_source.*float64"):
-        dispatch.modulate_edges(z, (half, half), (half, half.double()), hood)
+        dispatch.modulate_edges(z, (half, half), (half, half.double()), neighbors)
 
 
 def test_a_compiled_model_checks_its_edges() -> None:

@@ -11,8 +11,8 @@ import tomli_w
 
 from nodewise.experiments.cost import cost_path
 from nodewise.experiments.suite import Variant, job_of
+from nodewise.runs.run import RESULTS_VERSION
 from nodewise.training.recipe import load_recipe
-from nodewise.training.run import RESULTS_VERSION
 
 OFFICIAL = Variant("official")
 

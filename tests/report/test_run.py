@@ -8,8 +8,8 @@ from torch_geometric.data import Data
 
 from nodewise.data.splits import Split, random_split
 from nodewise.report.run import write_report
+from nodewise.runs.run import Task, train_in
 from nodewise.training.recipe import load_recipe
-from nodewise.training.run import Task, train_in
 from tests.training.tasks import OFFICIAL_SMALL, small_graph
 
 CLASSES = ["中文", "$5 to $9", "<b>a very long name of a class</b>"]

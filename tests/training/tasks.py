@@ -8,8 +8,8 @@ import torch
 from torch_geometric.data import Data
 
 from nodewise.data.splits import random_split
+from nodewise.runs.run import Task
 from nodewise.training.recipe import load_recipe
-from nodewise.training.run import Task
 
 OFFICIAL_SMALL = {"epochs": 12, "start_record_epoch": 3, "hidden_channels": 4}
 

@@ -10,7 +10,10 @@ from torch.nn import Linear, Module
 from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GCNConv
 
+from nodewise.data.fingerprints import logits_sha256
 from nodewise.errors import InputError
+from nodewise.runs.run import Task, train_in
+from nodewise.runs.saved import load_run
 from nodewise.training.engines import (
     FieldEngine,
     FullGraphEngine,
@@ -18,9 +21,6 @@ from nodewise.training.engines import (
     check_weights,
     make_engine,
 )
-from nodewise.training.fingerprints import logits_sha256
-from nodewise.training.run import Task, train_in
-from nodewise.training.saved import load_run
 from tests.training.tasks import small_graph, small_task
 
 

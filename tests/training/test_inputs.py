@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.sparse import SparseRows
 from nodewise.training.inputs import prepare
 
 X = torch.zeros(4, 10)

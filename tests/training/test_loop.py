@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from nodewise.errors import DivergedError
+from nodewise.io import load_tensors
 from nodewise.ops.fused import threads
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.run import Task, Watch, train, train_in
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import FieldEngine, FullGraphEngine, Loss
-from nodewise.training.loop import Nowhere, fit
-from nodewise.training.run import Task, Watch, train, train_in
-from nodewise.training.run_folder import RunFolder
-from nodewise.training.tensor_file import load_tensors
+from nodewise.training.loop import NullKeeper, fit
 from tests.training.tasks import small_task
 
 
@@ -127,7 +127,7 @@ def test_weights_that_are_not_finite_never_reach_a_checkpoint(tmp_path: Path) ->
 
 def test_patience_ends_it() -> None:
     rule = StoppingRule(epochs=500, patience=2, keep="accuracy")
-    progress = fit(small_task().engine(), rule, Nowhere())
+    progress = fit(small_task().engine(), rule, NullKeeper())
     assert progress.epoch == progress.best.epoch + 1 + 2 < 500
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.data.catalogue import DATASETS
+from nodewise.data.catalog import DATASETS
 from nodewise.errors import RecipeError, UnknownNameError
 from nodewise.experiments.suite import Suite
 from nodewise.models.architecture import Architecture
@@ -43,8 +43,8 @@ def test_every_recipe_serves_every_model_and_data_set(recipe: str, model: str) -
 def test_official_differs_by_model_and_data_set() -> None:
     cora = load_recipe("official", "LGCN", "cora")
     amazon = load_recipe("official", "LGCN", "amazon")
-    assert (cora.architecture.context, cora.architecture.max_neighbours) == ("sum", 0)
-    assert (amazon.architecture.context, amazon.architecture.max_neighbours) == ("mean", 40)
+    assert (cora.architecture.context, cora.architecture.max_neighbors) == ("sum", 0)
+    assert (amazon.architecture.context, amazon.architecture.max_neighbors) == ("mean", 40)
     assert (cora.optimization.features, amazon.optimization.features) == ("row-sum", "unit")
     citeseer = load_recipe("official", "LGAT", "citeseer")
     assert citeseer.architecture.attention_dropout == 0.7

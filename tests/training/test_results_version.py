@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodewise.training.run import RESULTS_VERSION, Watch, train
+from nodewise.runs.run import RESULTS_VERSION, Watch, train
 from tests.training.tasks import small_task
 
 # The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, random

@@ -23,12 +23,12 @@ from torch.nn.functional import cross_entropy, dropout, elu
 from torch_geometric.nn import GCNConv
 
 from nodewise.bench.timing import side_by_side
+from nodewise.data.loaded_graph import LoadedGraph
 from nodewise.ops import registered
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.sparse import SparseRows
+from nodewise.runs.task import dataset_source, load_source, make_task
 from nodewise.training.engines import Engine
-from nodewise.training.loaded_graph import LoadedGraph
 from nodewise.training.recipe import load_recipe
-from nodewise.training.task import dataset_source, load_source, make_task
 
 HIDDEN = 8
 DROPOUT = 0.6

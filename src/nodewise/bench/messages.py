@@ -20,8 +20,8 @@ from nodewise.bench.memory import extra_peak_mb
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
 from nodewise.data.datasets import load_dataset
 from nodewise.nn.block import Block, BlockRule, build_block
-from nodewise.ops.dispatch import SLOPE, messages, project, squares, sum_neighbours, use_kernel
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.dispatch import SLOPE, messages, project, squares, sum_neighbors, use_kernel
+from nodewise.ops.sparse import SparseRows
 
 BOTTLENECK = OUT = 8
 # The reference builds W_v for every edge, and is measured where that takes less than this.
@@ -70,7 +70,7 @@ class Problem:
             name: (0.3 * torch.randn(shape, generator=make)).requires_grad_()
             for name, shape in shapes.items()
         }
-        pull = torch.ones(block.hood.num_edges, heads, OUT)
+        pull = torch.ones(block.neighbors.num_edges, heads, OUT)
         rows = SparseRows.from_dense(x)
         return cls(rows, x, data.edge_index, block, weights, pull, heads)
 
@@ -81,7 +81,7 @@ class Problem:
 
 def _codes(problem: Problem, x: Any) -> tuple[Tensor, Tensor]:
     reduced = project(x, problem.weights["reduce"].flatten(0, 2))
-    codes = sum_neighbours(reduced, problem.block.coefficient, problem.block.hood)
+    codes = sum_neighbors(reduced, problem.block.coefficient, problem.block.neighbors)
     scale, shift = codes.view(-1, 2, problem.heads, BOTTLENECK).unbind(1)
     return scale.contiguous(), shift.contiguous()  # as a layer has them
 
@@ -93,7 +93,7 @@ def localized(problem: Problem, kernel: str, *, features: bool, backward: bool =
     with use_kernel(kernel):
         scale, shift = _codes(problem, x)
         pairs = (scale, weights["scale_expand"]), (shift, weights["shift_expand"])
-        z = messages(x, weights["weight"], *pairs, problem.block.hood)
+        z = messages(x, weights["weight"], *pairs, problem.block.neighbors)
         a, b = squares(*pairs)
         if backward:
             leaves = problem.leaves(values if features else None)
@@ -110,17 +110,17 @@ def penalty(problem: Problem, scale: Tensor, shift: Tensor) -> None:
 def dense(problem: Problem, *, features: bool) -> None:
     """One pass of the per-edge form: `(x[src] * a[dst]) @ W + (x[src] * b[dst]).sum(-1)`."""
     x, weights = problem.x.detach().requires_grad_(features), problem.weights
-    hood = problem.block.hood
+    neighbors = problem.block.neighbors
     weight = problem.block.coefficient
     assert weight is not None
-    reduced = (x @ weights["reduce"].flatten(0, 2).t())[hood.source] * weight[:, None]
-    codes = reduced.new_zeros(x.size(0), reduced.size(1)).index_add(0, hood.target, reduced)
+    reduced = (x @ weights["reduce"].flatten(0, 2).t())[neighbors.source] * weight[:, None]
+    codes = reduced.new_zeros(x.size(0), reduced.size(1)).index_add(0, neighbors.target, reduced)
     scale_code, shift_code = codes.view(-1, 2, BOTTLENECK).unbind(1)
     a = leaky_relu(scale_code @ weights["scale_expand"][0].t(), SLOPE)
     b = leaky_relu(shift_code @ weights["shift_expand"][0].t(), SLOPE)
-    x_j = x[hood.source]
-    z = (x_j * (a + 1)[hood.target]) @ weights["weight"][0].t()
-    z = z + (x_j * b[hood.target]).sum(-1, keepdim=True)
+    x_j = x[neighbors.source]
+    z = (x_j * (a + 1)[neighbors.target]) @ weights["weight"][0].t()
+    z = z + (x_j * b[neighbors.target]).sum(-1, keepdim=True)
     sums = [a.square().sum(), b.square().sum()]
     leaves = problem.leaves(x if features else None)
     pulls = [problem.pull[:, 0], *(s.detach() for s in sums)]
@@ -133,11 +133,11 @@ def _job(kernel: str, dataset: str, root: str | None) -> Callable[[], None]:
 
 def _formed(problem: Problem) -> int:
     """In how many places some W_v is needed: the columns that occur in each C_v, counted."""
-    return problem.rows.pooled_places(problem.block.hood).col.numel()
+    return problem.rows.pooled_places(problem.block.neighbors).col.numel()
 
 
 def _reference_bytes(problem: Problem) -> int:
-    return 4 * problem.block.hood.num_edges * problem.weights["weight"].numel()
+    return 4 * problem.block.neighbors.num_edges * problem.weights["weight"].numel()
 
 
 def _generated(problem: Problem) -> int:
@@ -150,16 +150,16 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
 
     Multiply-adds: three products of bottleneck size for every generated number, all of them forward
     (the number itself, and what its square pulls at code and expansion); W_v where its columns
-    occur (backward: four, and four products of bottleneck size); eight for every value a neighbour
-    brings. Memory: the neighbours' values and columns, and the messages.
+    occur (backward: four, and four products of bottleneck size); eight for every value a neighbor
+    brings. Memory: the neighbors' values and columns, and the messages.
     """
-    hood, rows = problem.block.hood, problem.rows
+    neighbors, rows = problem.block.neighbors, problem.rows
     lengths = (rows.crow[1:] - rows.crow[:-1]).long()
-    visits = int(lengths[hood.source].sum())
+    visits = int(lengths[neighbors.source].sum())
     formed, generated = _formed(problem), _generated(problem)
     forward = 3 * generated + OUT * (formed + visits)
     backward = 4 * BOTTLENECK * formed + OUT * (4 * formed + visits)
-    moved = 8 * visits + 4 * OUT * hood.num_edges
+    moved = 8 * visits + 4 * OUT * neighbors.num_edges
     return max(forward / fma, moved / bandwidth), max(backward / fma, moved / bandwidth)
 
 

@@ -33,8 +33,8 @@ from nodewise.models.classifier import Classifier
 from nodewise.nn.aggregators import Aggregator, Gat, WeightedSum
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import Features, SparseRows, as_features
 
 
 @dataclass(frozen=True)
@@ -72,19 +72,19 @@ class Walk:
     columns: int
 
     @classmethod
-    def of(cls, x: Features, hood: Neighbourhood) -> Walk:
+    def of(cls, x: Features, neighbors: Neighborhood) -> Walk:
         """Through these rows along these edges."""
         if isinstance(x, SparseRows):
             lengths = (x.crow[1:] - x.crow[:-1]).long()
-            along = int(lengths[hood.source].sum())
-            columns = x.pooled_places(hood).col.numel()
-            return cls(hood.num_targets, hood.num_edges, x.col.numel(), along, columns)
-        return cls.dense(hood, x.size(1))
+            along = int(lengths[neighbors.source].sum())
+            columns = x.pooled_places(neighbors).col.numel()
+            return cls(neighbors.num_targets, neighbors.num_edges, x.col.numel(), along, columns)
+        return cls.dense(neighbors, x.size(1))
 
     @classmethod
-    def dense(cls, hood: Neighbourhood, width: int) -> Walk:
+    def dense(cls, neighbors: Neighborhood, width: int) -> Walk:
         """Through rows that are full."""
-        nodes, edges = hood.num_targets, hood.num_edges
+        nodes, edges = neighbors.num_targets, neighbors.num_edges
         return cls(nodes, edges, nodes * width, edges * width, nodes * width)
 
 
@@ -102,8 +102,8 @@ def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations
     x, total = as_features(x), Operations()
     count = x.num_rows if isinstance(x, SparseRows) else x.size(0)
     for i, conv in enumerate(model.layers):
-        hood = conv.block(edge_index, (count, count)).hood
-        walk = Walk.dense(hood, conv.widths[0]) if i else Walk.of(x, hood)
+        neighbors = conv.block(edge_index, (count, count)).neighbors
+        walk = Walk.dense(neighbors, conv.widths[0]) if i else Walk.of(x, neighbors)
         activated = i + 1 < len(model.layers) or model.output_act is not None
         total += of_layer(conv, walk)
         total += Operations(entrywise=activated * count * conv.heads * conv.out_channels)

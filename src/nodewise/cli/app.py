@@ -23,7 +23,7 @@ from nodewise.cli import (
     train,
 )
 from nodewise.errors import NodewiseError
-from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
 
 app = typer.Typer(
     name="nodewise",

@@ -10,35 +10,35 @@ import typer
 
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
-from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
-    from nodewise.experiments.choice import Choice, Question
+    from nodewise.experiments.choice import Choice, Selection
 
 
-def choose_run(question: Question, target: Path, quiet: bool) -> Choice:
+def choose_run(selection: Selection, target: Path, quiet: bool) -> Choice:
     """Choose a recipe, copy its run to where it belongs, and tell what was chosen.
 
     Args:
-        question: What is to be chosen.
+        selection: What is to be chosen.
         target: The folder of the chosen run.
         quiet: Whether to show and tell nothing.
 
     Raises:
         RunError: A folder holds another run.
     """
-    from nodewise.training.copied_run import check_room, copy_run
+    from nodewise.runs.copy import check_room, copy_run
 
-    trial = question.trials()[0]
+    trial = selection.trials()[0]
     check_room(target, trial.task().config(trial.seed))
-    choice = _choose(question, quiet)
+    choice = _choose(selection, quiet)
     copy_run(choice.chosen.folder, target)
     if not quiet:
         _tell(choice.record)
     return choice
 
 
-def _choose(question: Question, quiet: bool) -> Choice:
+def _choose(selection: Selection, quiet: bool) -> Choice:
     from nodewise.experiments.choice import choose
 
     with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
@@ -48,9 +48,9 @@ def _choose(question: Question, quiet: bool) -> Choice:
             progress.update(bar, description=what, completed=done, total=total)
 
         try:
-            return choose(question, show, stop)
+            return choose(selection, show, stop)
         except KeyboardInterrupt:
-            folder = question.folder
+            folder = selection.folder
             typer.echo(
                 f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
                 "to go on",

@@ -10,8 +10,8 @@ from nodewise.cli.table_options import TableOptions
 from nodewise.errors import InputError
 
 if TYPE_CHECKING:
-    from nodewise.training.loaded_graph import LoadedGraph
-    from nodewise.training.own_graph import OwnGraph
+    from nodewise.data.loaded_graph import LoadedGraph
+    from nodewise.data.own_graph import OwnGraph
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ChosenGraph:
         Raises:
             TableError: A table cannot be read.
         """
-        from nodewise.training.task import dataset_source
+        from nodewise.runs.task import dataset_source
 
         if self.own is not None:
             return self.own.source()
@@ -70,7 +70,7 @@ class ChosenGraph:
 
     def load(self, root: Path | None) -> tuple[LoadedGraph, dict[str, Any]]:
         """The graph, and where it comes from."""
-        from nodewise.training.task import load_source
+        from nodewise.runs.task import load_source
 
         source = self.source()
         if self.own is not None:

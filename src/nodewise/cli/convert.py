@@ -15,7 +15,7 @@ from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.train import SplitName, SplitSeed
 
 if TYPE_CHECKING:
-    from nodewise.data.tables.graph_table import GraphTable
+    from nodewise.data.graph import GraphTable
 
 Names = Annotated[
     list[str],
@@ -59,7 +59,7 @@ def convert(
     - `nodewise convert --nodes graph.node out/ --force`
     - `nodewise convert --nodes graph.npz released/graph.node`
     """
-    from nodewise.data.tables.write_graph import files_for, write_graph
+    from nodewise.data.writers.write_graph import files_for, write_graph
 
     dataset, out = _dataset_and_out(names, own=tables.graph(split_seed) is not None)
     files_for(out, table_format, force)  # refuses now rather than after reading
@@ -99,7 +99,7 @@ def _dataset_and_out(names: list[str], *, own: bool) -> tuple[str | None, Path]:
 
 def _read(chosen: ChosenGraph, root: Path | None) -> GraphTable:
     """The graph with the split it has; none is drawn for tables that have none."""
-    from nodewise.data.tables.pyg_graph import from_pyg
+    from nodewise.data.sources.pyg_graph import from_pyg
 
     if chosen.own is not None:
         return chosen.own.read()

@@ -12,7 +12,7 @@ from nodewise.cli.options import Json, Quiet, Root
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nodewise.data.catalogue import Dataset
+    from nodewise.data.catalog import Dataset
 
 _COLUMNS = {
     "nodes": "{:,}",
@@ -40,7 +40,7 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
     # A parameter called json is the option's name; the module comes under another.
     from json import dumps
 
-    from nodewise.data.catalogue import DATASETS
+    from nodewise.data.catalog import DATASETS
     from nodewise.data.files import data_root
 
     folder = data_root(root)
@@ -51,7 +51,7 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
 
 
 def _describe(dataset: Dataset, root: Path) -> dict[str, Any]:
-    about = {"name": dataset.name, "licence": dataset.licence, "source": dataset.source}
+    about = {"name": dataset.name, "license": dataset.license, "source": dataset.source}
     state, figures = _state_and_figures(dataset, root)
     return {**about, "present": state == "present", "state": state, **figures}
 
@@ -59,7 +59,7 @@ def _describe(dataset: Dataset, root: Path) -> dict[str, Any]:
 def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any]]:
     from dataclasses import asdict
 
-    from nodewise.data.catalogue import Counts
+    from nodewise.data.catalog import Counts
     from nodewise.data.statistics import edge_homophily, feature_density
     from nodewise.errors import RawFileError
 
@@ -82,10 +82,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for column in _COLUMNS:
         table.add_column(column.replace("_", " "), justify="right")
     table.add_column("state")
-    table.add_column("licence")
+    table.add_column("license")
     for row in rows:
         cells = [_cell(row.get(column), form) for column, form in _COLUMNS.items()]
-        table.add_row(row["name"], *cells, row["state"], row["licence"])
+        table.add_row(row["name"], *cells, row["state"], row["license"])
     return table
 
 

@@ -11,7 +11,7 @@ from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job
@@ -35,7 +35,7 @@ def demo(
     """Train GCN, the matched global model and LGCN on the embedded toy graph.
 
     The toy graph holds papers of six fields. Words such as "cell" or "kernel" stand for another
-    class in each field, and a paper's field shows only through its neighbourhood. The matched
+    class in each field, and a paper's field shows only through its neighborhood. The matched
     global model is LGCN with localization switched off.
 
     **Examples**
@@ -70,7 +70,7 @@ def demo(
 
 def _check_page(out: Path) -> None:
     """Before anything is trained."""
-    from nodewise.training.tensor_file import writing
+    from nodewise.io import writing
 
     if out.is_dir():
         raise InputError(
@@ -82,7 +82,7 @@ def _check_page(out: Path) -> None:
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
     from nodewise.experiments.runner import Job
-    from nodewise.training.task import dataset_source
+    from nodewise.runs.task import dataset_source
 
     # LGCN first: the longest jobs should not be the last to start.
     return [
@@ -100,7 +100,7 @@ def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
 
 
 def _folder(folder: Path, name: str, seed: int) -> Path:
-    from nodewise.training.runs import seed_folder
+    from nodewise.runs.seeds import seed_folder
 
     return seed_folder(folder / name, seed)
 
@@ -122,7 +122,7 @@ def _train(jobs: list[Job], workers: int | None, quiet: bool) -> None:
 
 def _records(folder: Path, seeds: int) -> dict[str, list[dict[str, Any]]]:
     """The records of every model, by its name in the table."""
-    from nodewise.training.run_folder import RunFolder
+    from nodewise.runs.folder import RunFolder
 
     return {
         name: [RunFolder(_folder(folder, name, seed)).result or {} for seed in range(seeds)]
@@ -135,8 +135,8 @@ def _write(
 ) -> list[dict[str, Any]]:
     """Write the page, and return the table's rows."""
     from nodewise.report.demo import write_demo
-    from nodewise.training.run_folder import RunFolder
-    from nodewise.training.runs import summarize
+    from nodewise.runs.folder import RunFolder
+    from nodewise.runs.seeds import summarize
 
     rows = [{"model": name, **summarize(runs)} for name, runs in records.items()]
     histories = {

@@ -29,10 +29,10 @@ def evaluate(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.training.fingerprints import logits_sha256
-    from nodewise.training.run import judge
-    from nodewise.training.saved import load_run
-    from nodewise.training.task import load_source, split_of
+    from nodewise.data.fingerprints import logits_sha256
+    from nodewise.runs.run import judge
+    from nodewise.runs.saved import load_run
+    from nodewise.runs.task import load_source, split_of
 
     model = load_run(run, device=device)
     data = load_source(model.config["graph"], root, model.folder).data.to(device)

@@ -12,8 +12,8 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_
 from nodewise.cli.table_options import Edges, Nodes, files_of
 
 if TYPE_CHECKING:
-    from nodewise.training.loaded_graph import LoadedGraph
-    from nodewise.training.saved import SavedModel
+    from nodewise.data.loaded_graph import LoadedGraph
+    from nodewise.runs.saved import SavedModel
 
 DatasetName = Annotated[
     str | None, typer.Argument(help="Another data set with the same features, if not its own.")
@@ -51,9 +51,9 @@ def predict(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.training.embeddings import write_embeddings
-    from nodewise.training.predictions import write_predictions
-    from nodewise.training.saved import load_run
+    from nodewise.runs.embeddings import write_embeddings
+    from nodewise.runs.predictions import write_predictions
+    from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
     model = load_run(run, device=device)
@@ -79,7 +79,7 @@ def predict(
 def _check_paths(out: Path, embeddings: Path | None) -> None:
     """Before anything is computed."""
     from nodewise.errors import InputError
-    from nodewise.training.node_table import check_table_path
+    from nodewise.runs.node_table import check_table_path
 
     check_table_path("--out", out)
     if embeddings is not None:
@@ -93,7 +93,7 @@ def _graph(
     model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
 ) -> LoadedGraph:
     """The graph that was asked for: tables, a data set, or that of training."""
-    from nodewise.training.task import load_source, read_tables
+    from nodewise.runs.task import load_source, read_tables
 
     if files and dataset is not None:
         raise not_one_graph(dataset)

@@ -15,7 +15,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_devic
 from nodewise.cli.progress import duration, make_progress
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.pace import Pace
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbours, loose, splits, lambda, decay, cost or "
+        help="main, val100, ablation, matched, neighbors, loose, splits, lambda, decay, cost or "
         "tsne."
     ),
 ]
@@ -111,7 +111,7 @@ class Options:
 
 
 def _train(suite: Suite, options: Options) -> dict[str, Any]:
-    from nodewise.training.tensor_file import writing
+    from nodewise.io import writing
 
     with writing(options.out):
         options.out.mkdir(parents=True, exist_ok=True)

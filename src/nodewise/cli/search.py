@@ -14,7 +14,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_devic
 from nodewise.cli.progress import make_progress
 from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
-from nodewise.training.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -75,8 +75,8 @@ def search(
     told = job.load().told
     if told and not quiet:
         typer.echo(told)
-    wanted = Search(job, runs, workers or os.cpu_count() or 1)
-    best = _run(wanted, f"{model} on {graph.name}", trials, timeout, quiet)
+    request = Search(job, runs, workers or os.cpu_count() or 1)
+    best = _run(request, f"{model} on {graph.name}", trials, timeout, quiet)
     typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
     typer.echo(f"  --model {model} --recipe {quote(recipe)}")
     for setting in format_settings(best["settings"]):

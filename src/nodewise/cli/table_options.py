@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from nodewise.training.own_graph import OwnGraph
+    from nodewise.data.own_graph import OwnGraph
 
 PANEL = "Your own graph"
 
@@ -36,9 +36,9 @@ class TableOptions:
     label: Annotated[str | None, _option("--label", "Column of labels; empty cells: predict.")] = (
         None
     )
-    unlabelled: Annotated[
+    unlabeled: Annotated[
         list[str] | None,
-        _option("--unlabelled", "Labels that mean none: NA,unknown; repeatable."),
+        _option("--unlabeled", "Labels that mean none: NA,unknown; repeatable."),
     ] = None
     id: Annotated[str | None, _option("--id", "Column of node ids.")] = None
     source: Annotated[str | None, _option("--source", "Column where an edge starts.")] = None
@@ -71,8 +71,8 @@ class TableOptions:
         Raises:
             InputError: Columns are named, and no tables.
         """
+        from nodewise.data.own_graph import OwnGraph
         from nodewise.errors import InputError
-        from nodewise.training.own_graph import OwnGraph
 
         files, chosen = files_of(self.nodes, self.edges), self._chosen()
         if not files and chosen:
@@ -85,7 +85,7 @@ class TableOptions:
             return None
         if "split_column" in chosen:
             chosen["split"] = chosen.pop("split_column")
-        for lists in ("features", "unlabelled"):
+        for lists in ("features", "unlabeled"):
             if lists in chosen:
                 chosen[lists] = _names(chosen[lists])
         return OwnGraph(files, chosen, split_seed)
@@ -110,7 +110,7 @@ def files_of(nodes: Path | None, edges: Path | None) -> dict[str, str]:
 
 def _edges_of(nodes: Path) -> Path | None:
     """The file of edges where there is one by custom; an npz file has its edges within."""
-    from nodewise.data.tables.released import edges_beside, is_released
+    from nodewise.data.sources.released import edges_beside, is_released
     from nodewise.errors import InputError
 
     if is_released(nodes):

@@ -23,11 +23,11 @@ from nodewise.cli.options import (
 from nodewise.cli.progress import epoch_progress
 from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.tables import percent, print_table
-from nodewise.cli.wanted import Wanted
-from nodewise.training.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.cli.train_request import TrainRequest
+from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
-    from nodewise.training.run import Task, Watch
+    from nodewise.runs.run import Task, Watch
 
 DatasetName = Annotated[
     str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
@@ -117,19 +117,19 @@ def train(
     """
     set_threads(threads)
     check_device(device)
+    from nodewise.runs.run import train_in
+    from nodewise.runs.seeds import seed_folder, summarize, train_seeds
+    from nodewise.runs.tracking import make_tracker
     from nodewise.training.freed_memory import keep_freed_memory
-    from nodewise.training.run import train_in
-    from nodewise.training.runs import seed_folder, summarize, train_seeds
-    from nodewise.training.tracking import make_tracker
 
     graph = ChosenGraph.of(dataset, tables, split, split_seed)
-    wanted = Wanted(graph, model, recipe, tuple(settings or ()), seed)
-    wanted.recipes()
-    folder = out or Path("runs") / wanted.name
-    make = wanted.load(root, device, quiet, threads is not None)
+    request = TrainRequest(graph, model, recipe, tuple(settings or ()), seed)
+    request.recipes()
+    folder = out or Path("runs") / request.name
+    make = request.load(root, device, quiet, threads is not None)
     make_tracker(track, folder, seed).close()  # fails now rather than after an hour
     first = folder if runs is None else seed_folder(folder, seed)
-    task, choice = wanted.task(make, folder, first, quiet)
+    task, choice = request.task(make, folder, first, quiet)
     keep_freed_memory()
     with _watching(task, quiet, folder, track) as watch:
         if runs is None:
@@ -161,8 +161,8 @@ def _watching(
     """Gives every seed's run a progress line, a tracker, and an ear for Ctrl-C."""
     from contextlib import ExitStack
 
-    from nodewise.training.run import Watch
-    from nodewise.training.tracking import make_tracker
+    from nodewise.runs.run import Watch
+    from nodewise.runs.tracking import make_tracker
 
     with asking_to_stop() as stop, ExitStack() as of_run:
 
@@ -185,7 +185,7 @@ def _watching(
 def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) -> Path:
     """The page of all runs, beside them."""
     from nodewise.report.run import REPORT, write_report
-    from nodewise.training.runs import seed_folder
+    from nodewise.runs.seeds import seed_folder
 
     seeds = [seed_folder(folder, record["seed"]) for record in records]
     write_report(folder / REPORT, seeds if several else [folder])

@@ -22,10 +22,10 @@ from safetensors.numpy import save
 from scipy.sparse import csr_matrix
 
 from nodewise._version import __version__
-from nodewise.data.atomic import replacing
 from nodewise.data.files import RawFile, cache_folder
 from nodewise.data.index_arrays import ArrayChecks
 from nodewise.data.readers import Masks, RawGraph
+from nodewise.io import replacing
 
 _CODE = ("cache.py", "index_arrays.py", "readers.py", "safe_pickle.py")
 _X = ("x_data", "x_indices", "x_indptr", "x_shape")

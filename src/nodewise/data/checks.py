@@ -1,7 +1,7 @@
 """What a graph has to be before anything is computed on it.
 
 Functions take tensors, return nothing, and raise on the first thing that is wrong. A label of -1
-means unlabelled; every other label is a class number.
+means unlabeled; every other label is a class number.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from nodewise.data.catalogue import Dataset, find_dataset
+from nodewise.data.catalog import Dataset, find_dataset
 from nodewise.data.checks import check_data
 from nodewise.data.files import data_root
 from nodewise.data.index_arrays import ArrayChecks

@@ -13,8 +13,8 @@ from urllib.request import urlopen
 from rich.console import Console
 from rich.progress import Progress
 
-from nodewise.data.atomic import replacing
 from nodewise.errors import RawFileError
+from nodewise.io import replacing
 
 _CHUNK = 1 << 18
 _TIMEOUT = 30.0

@@ -56,7 +56,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
     rows = np.concatenate([np.arange(parts["allx"].shape[0]), test])
     num_nodes = int(rows.max(initial=-1)) + 1
     # Citeseer has 15 nodes in the range of test ids that are not test nodes: no features, no label.
-    # PyG's argmax over their empty one-hot row calls them class 0. Here they are -1, unlabelled, so
+    # PyG's argmax over their empty one-hot row calls them class 0. Here they are -1, unlabeled, so
     # that no random split can learn or judge by a label nobody gave; the public split has none.
     one_hot = np.concatenate([parts["ally"], parts["ty"]])
     y = np.full(num_nodes, -1, np.int64)
@@ -170,7 +170,7 @@ def _adjacency_lists(name: str, graph: Mapping[Any, Any], num_nodes: int) -> NDA
         if not isinstance(others, list) or any(type(end) is not int for end in (node, *others)):
             problem = "must be node numbers, each with a list of node numbers"
             raise checks.wrong(name, problem, value=reprlib.repr((node, others)))
-    pairs = [(node, neighbour) for node, others in graph.items() for neighbour in others]
+    pairs = [(node, neighbor) for node, others in graph.items() for neighbor in others]
     ends = np.array(pairs) if pairs else np.empty((0, 2), np.int64)
     checks.index(name, ends, shape=(None, 2), bound=num_nodes)
     return ends.T

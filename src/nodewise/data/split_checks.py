@@ -36,7 +36,7 @@ def check_split(
         raise SplitError("train_mask", "selects no node", way_out="mark the nodes to learn from")
     if y is not None:
         for name, mask in given.items():
-            _check_labelled(name, mask, y)
+            _check_labeled(name, mask, y)
 
 
 def node_numbers(name: str, nodes: ArrayLike) -> NDArray[np.int64]:
@@ -137,10 +137,10 @@ def _check_disjoint(one: str, other: str, both: Tensor) -> None:
         )
 
 
-def _check_labelled(name: str, mask: Tensor, y: Tensor) -> None:
-    unlabelled = mask & (y < 0)
-    if unlabelled.any():
-        first = _first(unlabelled)
+def _check_labeled(name: str, mask: Tensor, y: Tensor) -> None:
+    unlabeled = mask & (y < 0)
+    if unlabeled.any():
+        first = _first(unlabeled)
         raise SplitError(
             name,
             "selects a node that has no label",

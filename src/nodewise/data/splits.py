@@ -15,10 +15,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from nodewise.data.atomic import replacing
-from nodewise.data.frozen_random import FrozenRandom
 from nodewise.data.split_checks import check_apart, node_numbers, selected
 from nodewise.errors import SplitError
+from nodewise.io import replacing
+from nodewise.randomness import FrozenRandom
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -14,10 +14,10 @@ def feature_density(graph: RawGraph) -> float:
 
 
 def edge_homophily(graph: RawGraph) -> float | None:
-    """The share of edges between nodes of one class, of the edges between labelled nodes.
+    """The share of edges between nodes of one class, of the edges between labeled nodes.
 
     None if there is no such edge.
     """
     source, target = graph.y[graph.edge_index]
-    labelled = (source >= 0) & (target >= 0)
-    return float(np.mean(source[labelled] == target[labelled])) if labelled.any() else None
+    labeled = (source >= 0) & (target >= 0)
+    return float(np.mean(source[labeled] == target[labeled])) if labeled.any() else None

@@ -3,12 +3,12 @@
 The paper's Figure 1 made real. Each paper belongs to a field and has a class: theory, method or
 application. It carries *keywords* ("cell", "kernel", "tree", ...) that stand for its class, but
 which group of keywords stands for which class is another permutation in every field. The field
-itself is no feature. It shows in *topic words*, and each of those is shared by two neighbours on a
+itself is no feature. It shows in *topic words*, and each of those is shared by two neighbors on a
 ring of fields ("gene": biology and bioinformatics; "svm": bioinformatics and computer science), so
-that one word never tells the field while the mix in a paper's neighbourhood does.
+that one word never tells the field while the mix in a paper's neighborhood does.
 
 One global weight matrix has to average over the fields. A model that reads its weights off the
-neighbourhood does not.
+neighborhood does not.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nodewise.data.frozen_random import FrozenRandom
 from nodewise.data.toy_words import AMBIGUOUS, CLASSES, FIELDS, MEANINGS, PLAIN, TOPICS
 from nodewise.errors import InputError
+from nodewise.randomness import FrozenRandom
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -57,7 +57,7 @@ def toy_graph(
             classes have only six permutations.
         ambiguity: Share of keywords whose meaning depends on the field; the others are plain
             ("theorem", "protocol", ...) and mean the same everywhere.
-        degree: Neighbours per paper, on average, before repeated citations merge.
+        degree: Neighbors per paper, on average, before repeated citations merge.
         noise: Share of keywords drawn blindly from all, and of citations that go anywhere.
         affinity: Share of the other citations that stay within field and class; the rest
             stays within the field, whatever the class.

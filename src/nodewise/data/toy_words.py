@@ -4,7 +4,7 @@ from __future__ import annotations
 
 CLASSES = ("theory", "method", "application")
 
-# Neighbours share topic words, and the last is a neighbour of the first.
+# Neighbors share topic words, and the last is a neighbor of the first.
 FIELDS = (
     "biology",
     "bioinformatics",

@@ -31,7 +31,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Contest:
+class CandidateSet:
     """Who takes part, and for how long.
 
     Attributes:
@@ -50,7 +50,7 @@ class Contest:
 
     @classmethod
     def load(cls) -> Self:
-        """The contest that comes with nodewise."""
+        """The candidate_set that comes with nodewise."""
         path = files("nodewise.experiments") / "auto.toml"
         content = tomllib.loads(path.read_text("utf-8"))
         candidates = tuple(

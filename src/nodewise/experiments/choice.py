@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodewise.errors import DivergedError, InputError
-from nodewise.experiments.candidates import Contest
-from nodewise.experiments.choice_record import CHOICE, Played, record_of
-from nodewise.experiments.meter import Meter, Show
+from nodewise.experiments.candidates import CandidateSet
+from nodewise.experiments.choice_record import CHOICE, SelectionResult, record_of
+from nodewise.experiments.epoch_counter import EpochCounter, Show
 from nodewise.experiments.trial import MakeTask, Trial
+from nodewise.io import write_json
 from nodewise.models.zoo import counterpart
-from nodewise.training.randomness import own_randomness
-from nodewise.training.run_folder import write_json
+from nodewise.randomness import own_randomness
 
 _LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "diverged"
 
 
 @dataclass(frozen=True)
-class Question:
+class Selection:
     """What is to be chosen, and for what.
 
     Attributes:
@@ -33,7 +33,7 @@ class Question:
         seed: The seed of all runs.
         dataset: The data set's name, or None for a graph without one.
         fixed: Keys of the recipe that are not to be chosen.
-        contest: Who takes part, and for how long.
+        candidate_set: Who takes part, and for how long.
     """
 
     folder: Path
@@ -41,13 +41,13 @@ class Question:
     seed: int = 0
     dataset: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    contest: Contest = field(default_factory=Contest.load)
+    candidate_set: CandidateSet = field(default_factory=CandidateSet.load)
 
     def trials(self) -> list[Trial]:
         """The candidates' runs; of two that the fixed keys make the same, the first."""
         found: dict[tuple[Any, ...], Trial] = {}
-        for candidate in self.contest.candidates:
-            recipe = self.contest.recipe(candidate, self.dataset, self.fixed)
+        for candidate in self.candidate_set.candidates:
+            recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
             folder = self.folder / "candidates" / candidate.name
             trial = Trial(candidate.name, candidate.model, recipe, self.seed, folder, self.make)
             found.setdefault(trial.identity, trial)
@@ -68,14 +68,14 @@ class Choice:
 
 
 def choose(
-    question: Question,
+    selection: Selection,
     show: Show = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Choice:
     """Choose, and write `choice.json`; what earlier calls have trained is not trained again.
 
     Args:
-        question: What is to be chosen.
+        selection: What is to be chosen.
         show: Called after every epoch with what is trained, the epochs done, and all there are.
         stop: Asked after every epoch whether to save and stop.
 
@@ -85,25 +85,27 @@ def choose(
         RunError: A folder holds another run, or another process works in it.
     """
     outcomes: dict[str, str] = {}
-    trials, contest = question.trials(), question.contest
+    trials, candidate_set = selection.trials(), selection.candidate_set
     able = list(_able(trials, outcomes))
     longest = max(trial.epochs for trial in able)
-    first = min(contest.first_round, longest)
-    meter = Meter(contest.epochs(len(able), longest), show, stop)
-    left = list(_round(Round("candidate", 0, first, _LEFT), able, meter, outcomes))
+    first = min(candidate_set.first_round, longest)
+    counter = EpochCounter(candidate_set.epochs(len(able), longest), show, stop)
+    left = list(_round(Round("candidate", 0, first, _LEFT), able, counter, outcomes))
     ranked, ended = _ranked(left, first), list[Trial]()
     while ranked and not ended:  # where the best diverge later on, the next best get their turn
-        best, ranked = ranked[: contest.survivors], ranked[contest.survivors :]
-        ended = list(_round(Round("best", first, longest, _ENDED), best, meter, outcomes))
+        best, ranked = ranked[: candidate_set.survivors], ranked[candidate_set.survivors :]
+        ended = list(_round(Round("best", first, longest, _ENDED), best, counter, outcomes))
     chosen = _ranked(ended, None)[0]
     outcomes[chosen.name] = "chosen"
     beside = _beside(chosen, able)
     if beside is not None:
-        came_far = meter.train(beside, f"{beside.model} beside it", 0, longest)
+        came_far = counter.train(beside, f"{beside.model} beside it", 0, longest)
         if beside in able:
             outcomes[beside.name] = _ENDED if came_far else _DIVERGED
-    record = record_of(Played(contest, trials, outcomes, chosen, beside, meter.total))
-    write_json(question.folder / CHOICE, record)
+    record = record_of(
+        SelectionResult(candidate_set, trials, outcomes, chosen, beside, counter.total)
+    )
+    write_json(selection.folder / CHOICE, record)
     return Choice(chosen, record)
 
 
@@ -124,12 +126,12 @@ class Round(NamedTuple):
 
 
 def _round(
-    plan: Round, trials: Sequence[Trial], meter: Meter, outcomes: dict[str, str]
+    plan: Round, trials: Sequence[Trial], counter: EpochCounter, outcomes: dict[str, str]
 ) -> Iterator[Trial]:
     """Train; gives those that did not diverge."""
     for i, trial in enumerate(trials, 1):
         what = f"{plan.what} {i} of {len(trials)}, {trial.name}"
-        ended = meter.train(trial, what, plan.begin, plan.end)
+        ended = counter.train(trial, what, plan.begin, plan.end)
         outcomes[trial.name] = plan.outcome if ended else _DIVERGED
         if ended:
             yield trial

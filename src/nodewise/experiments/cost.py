@@ -20,9 +20,9 @@ from nodewise.errors import RunError
 from nodewise.experiments.records import check_numbers, read_record
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Variant, job_of
-from nodewise.training.recipe import default_settings, load_recipe
-from nodewise.training.run import RESULTS_VERSION, versions
-from nodewise.training.run_folder import write_json
+from nodewise.io import write_json
+from nodewise.runs.run import RESULTS_VERSION, versions
+from nodewise.training.recipe import current_settings, default_settings, load_recipe
 
 
 def cost_path(results: Path, dataset: str, model: str) -> Path:
@@ -42,7 +42,9 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
         return None
     # A key of a recipe that was unknown when it was measured had its default.
     kept = record.get("settings")
-    record["settings"] = {**default_settings(), **kept} if isinstance(kept, dict) else kept
+    record["settings"] = (
+        {**default_settings(), **current_settings(kept)} if isinstance(kept, dict) else kept
+    )
     for key, asked in _identity(dataset, model, variant).items():
         if record.get(key) != asked:
             raise RunError(

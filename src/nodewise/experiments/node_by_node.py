@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from nodewise.training.run import Task
-from nodewise.training.saved import load_run
+from nodewise.runs.run import Task
+from nodewise.runs.saved import load_run
 
 # Both models are judged on the same nodes, so only nodes where they disagree say anything; that one
 # of them wins so often by chance must be less likely than this.

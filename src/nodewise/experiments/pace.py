@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Self
 
 from nodewise.experiments.runner import Job
-from nodewise.training.run_folder import RESULT
+from nodewise.runs.folder import RESULT
 
 _Row = tuple[str | None, ...]
 

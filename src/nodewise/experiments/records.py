@@ -13,9 +13,9 @@ from nodewise._version import __version__
 from nodewise.errors import RunError
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
+from nodewise.runs.folder import CONFIG, RESULT, RunFolder, first_difference
+from nodewise.runs.run import RESULTS_VERSION
 from nodewise.training.recipe import Recipe, load_recipe
-from nodewise.training.run import RESULTS_VERSION
-from nodewise.training.run_folder import CONFIG, RESULT, RunFolder, first_difference
 
 Record = dict[str, Any]
 

@@ -21,20 +21,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.errors import NodewiseError, RunError
-from nodewise.training.freed_memory import keep_freed_memory
-from nodewise.training.interrupts import (
+from nodewise.runs.interrupts import (
     INTERRUPTED,
     asking_to_stop,
     delaying_interrupts,
     ignoring_interrupts,
 )
+from nodewise.training.freed_memory import keep_freed_memory
 
 if TYPE_CHECKING:
-    from nodewise.training.loaded_graph import LoadedGraph
-    from nodewise.training.run import Task
+    from nodewise.data.loaded_graph import LoadedGraph
+    from nodewise.runs.run import Task
 
 # What a fresh process needs; loaded once, in the server that all others are forked from.
-_PRELOADED = ["nodewise.training.task", "nodewise.training.metrics"]
+_PRELOADED = ["nodewise.runs.task", "nodewise.training.metrics"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Job:
 
     def task(self) -> Task:
         """What to train on what."""
+        from nodewise.runs.task import make_task
         from nodewise.training.recipe import load_recipe
-        from nodewise.training.task import make_task
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
         return make_task(self.load(), self.source, self.model, recipe, self.device)
@@ -84,7 +84,7 @@ class Job:
         Raises:
             RunError: The folder holds the record of another run.
         """
-        from nodewise.training.run_folder import RunFolder, check_config
+        from nodewise.runs.folder import RunFolder, check_config
 
         if RunFolder(self.folder).result is None:
             return False
@@ -93,7 +93,7 @@ class Job:
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train in the folder, from its last checkpoint on, and return the record."""
-        from nodewise.training.run import Watch, train_in
+        from nodewise.runs.run import Watch, train_in
 
         return train_in(self.folder, self.task(), self.seed, Watch(stop=stop))
 
@@ -167,7 +167,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
 
 @lru_cache(maxsize=8)  # every random split is a graph of its own
 def _load(source: str, root: Path | None) -> LoadedGraph:
-    from nodewise.training.task import load_source
+    from nodewise.runs.task import load_source
 
     return load_source(json.loads(source), root)
 

@@ -15,7 +15,7 @@ from nodewise.errors import DivergedError, InputError, NodewiseError
 from nodewise.experiments.runner import Job, Workers
 from nodewise.experiments.search_folder import open_search
 from nodewise.models.zoo import find_row
-from nodewise.training.interrupts import delaying_interrupts
+from nodewise.runs.interrupts import delaying_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study, Trial

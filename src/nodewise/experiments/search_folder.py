@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.errors import RunError
-from nodewise.training.held_folder import holding
-from nodewise.training.run_folder import first_difference, write_json
+from nodewise.io import write_json
+from nodewise.runs.folder import first_difference
+from nodewise.runs.lock import holding
 
 SEARCH = "search.json"
 

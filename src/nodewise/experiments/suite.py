@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
-from nodewise.training.task import dataset_source
+from nodewise.runs.task import dataset_source
 
 NAMES = (
     "main",
     "val100",
     "ablation",
     "matched",
-    "neighbours",
+    "neighbors",
     "loose",
     "splits",
     "lambda",

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nodewise.runs.folder import CONFIG, RunFolder, check_config
+from nodewise.runs.run import Task, Watch, train_in
 from nodewise.training.early_stopping import Best
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe
-from nodewise.training.run import Task, Watch, train_in
-from nodewise.training.run_folder import CONFIG, RunFolder, check_config
 
 # A task from a model's name and a recipe: the graph is the caller's.
 MakeTask = Callable[[str, Recipe], Task]

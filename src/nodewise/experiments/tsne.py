@@ -15,18 +15,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nodewise.data.atomic import replacing
 from nodewise.errors import RunError
 from nodewise.experiments.records import read_record
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, cell_folder
+from nodewise.io import replacing, writing
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
-from nodewise.training.run import RESULTS_VERSION, versions
-from nodewise.training.run_folder import MODEL, RESULT, RunFolder
-from nodewise.training.saved import SavedModel, load_run
-from nodewise.training.tensor_file import writing
+from nodewise.runs.folder import MODEL, RESULT, RunFolder
+from nodewise.runs.run import RESULTS_VERSION, versions
+from nodewise.runs.saved import SavedModel, load_run
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -216,8 +215,8 @@ def plane(rows: Rows) -> list[list[float]]:
 
     # W_v may differ in their fifth decimals only; t-SNE starts from principal components, which
     # are taken of numbers of ordinary size.
-    centred = rows.astype(np.float64) - rows.mean(0)
-    scaled = centred / max(float(centred.std()), np.finfo(np.float64).tiny)
+    centerd = rows.astype(np.float64) - rows.mean(0)
+    scaled = centerd / max(float(centerd.std()), np.finfo(np.float64).tiny)
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
     layout = TSNE(2, perplexity=perplexity, init="pca", random_state=SEED, n_jobs=1)
     points = layout.fit_transform(scaled)

@@ -11,7 +11,7 @@ from torch.nn.functional import elu, leaky_relu, relu
 from nodewise.models.classifier import Act
 from nodewise.nn.block import BlockRule
 
-Normalization = Literal["own", "none", "symmetric", "mean", "count"]
+Normalization = Literal["default", "none", "symmetric", "mean", "count"]
 ActName = Literal["none", "elu", "relu", "leaky_relu"]
 InitName = Literal["glorot", "truncated_he", "small_uniform", "zeros"]
 
@@ -33,9 +33,9 @@ class Architecture:
         heads: Heads of the layers before the last, for models with attention.
         context: How C_v becomes c_v: "mean", "sum" under the aggregator's weights, or the name of a
             PyG aggregation.
-        normalization: The weight of a message: "own" is the backbone's (GCN: symmetric, GIN: none).
-        self_weight: What a node weighs in its own neighbourhood, before normalization.
-        max_neighbours: Keep only so many members of C_v, the first by number; 0 keeps all.
+        normalization: The weight of a message: "default" is the backbone's (GCN: symmetric, GIN: none).
+        self_weight: What a node weighs in its own neighborhood, before normalization.
+        max_neighbors: Keep only so many members of C_v, the first by number; 0 keeps all.
         input_dropout: Rate on each layer's input.
         weight_dropout: Rate on the entries of every W_v.
         message_dropout: Rate on the entries of localized messages.
@@ -61,9 +61,9 @@ class Architecture:
     num_layers: int = 2
     heads: int = 8
     context: str = "mean"
-    normalization: Normalization = "own"
+    normalization: Normalization = "default"
     self_weight: float = 1.0
-    max_neighbours: int = 0
+    max_neighbors: int = 0
     input_dropout: float = 0.0
     weight_dropout: float = 0.0
     message_dropout: float = 0.0
@@ -85,12 +85,12 @@ class Architecture:
 
     def rule(self, own: BlockRule) -> BlockRule:
         """What C_v is: the backbone's own rule, with what is said otherwise here."""
-        normalization = own.normalization if self.normalization == "own" else self.normalization
+        normalization = own.normalization if self.normalization == "default" else self.normalization
         return replace(
             own,
             normalization=normalization,
             self_weight=self.self_weight,
-            max_neighbours=self.max_neighbours or None,
+            max_neighbors=self.max_neighbors or None,
         )
 
     def conv_options(self) -> dict[str, Any]:

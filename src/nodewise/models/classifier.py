@@ -16,7 +16,7 @@ from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.dispatch import dropout
-from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.ops.sparse import Features, SparseRows, as_features
 
 Act = Callable[[Tensor], Tensor]
 
@@ -218,7 +218,7 @@ class LGCN(Classifier):
 
 
 class LGIN(LGCN):
-    """GIN, localized: sums over neighbours and self, and a bias that is localized too.
+    """GIN, localized: sums over neighbors and self, and a bias that is localized too.
 
     With the one-layer MLPs of the paper's parameter counts, the MLP is the layer's own weight and
     bias; see `LGCN` for the arguments.

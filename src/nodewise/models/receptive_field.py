@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from nodewise.nn.block import Block
-from nodewise.ops.rows import Features, as_features, take_rows
+from nodewise.ops.sparse import Features, as_features, take_rows
 
 
 @dataclass(frozen=True)

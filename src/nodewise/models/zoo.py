@@ -15,9 +15,9 @@ from torch.nn import Module
 
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.models.architecture import Architecture
+from nodewise.models.baselines.deepwalk import DeepWalk
+from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.classifier import Classifier, film_convs, localized_convs
-from nodewise.models.deepwalk import DeepWalk
-from nodewise.models.planetoid import EitherPlanetoid
 from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
@@ -29,7 +29,7 @@ def gcn(arch: Architecture) -> AggregatorFactory:
 
 
 def gin(arch: Architecture) -> AggregatorFactory:
-    """GIN's sum of neighbours and self; its one-layer MLP is the layer's own weight and bias."""
+    """GIN's sum of neighbors and self; its one-layer MLP is the layer's own weight and bias."""
     return lambda out, heads: WeightedSum(arch.rule(BlockRule("extra")))
 
 

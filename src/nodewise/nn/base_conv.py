@@ -14,24 +14,24 @@ from torch_geometric.nn import MessagePassing
 
 from nodewise.errors import InputError
 from nodewise.nn.aggregators import (
+    AggregationInputs,
     AggregatorFactory,
     AnyAggregation,
     Messages,
     Sum,
-    Surroundings,
     make_aggregator,
 )
 from nodewise.nn.block import Block, block_of
 from nodewise.nn.inits import initializer
-from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbours
+from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
 from nodewise.ops.dropconnect import DropConnect, check_rate
-from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.ops.sparse import Features, SparseRows, as_features
 
 Inputs = Features | tuple[Features, Features]
 
 
 class BaseConv(MessagePassing):  # type: ignore[misc]
-    """A weight on every neighbour, an aggregator, and what may be put around them.
+    """A weight on every neighbor, an aggregator, and what may be put around them.
 
     Args:
         in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
@@ -153,10 +153,12 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             )
         return torch.cat([dense_rows(x), dense_rows(x_target)])
 
-    def _surroundings(self, x: Features, x_target: Features | None, block: Block) -> Surroundings:
+    def _aggregation_inputs(
+        self, x: Features, x_target: Features | None, block: Block
+    ) -> AggregationInputs:
         """What the aggregator may look at."""
         mask = self._explainer_mask(block)
-        return Surroundings(block, x, x_target, self.weight, self.message_bias, mask)
+        return AggregationInputs(block, x, x_target, self.weight, self.message_bias, mask)
 
     @property
     def _may_sum_first(self) -> bool:
@@ -176,28 +178,28 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         """W h_u (E, H, out); in training every target may drop entries of W, for all it hears."""
         drop = DropConnect.draw(self.weight_dropout, self.training)
         if drop is None:
-            return gather_sources(self._global_products(x), block.hood)
-        code = self.weight.new_zeros(block.hood.num_targets, self.heads, 1)
+            return gather_sources(self._global_products(x), block.neighbors)
+        code = self.weight.new_zeros(block.neighbors.num_targets, self.heads, 1)
         unchanged = (code, self.weight.new_zeros(self.heads, self.weight.size(-1), 1))
-        return messages(x, self.weight, unchanged, unchanged, block.hood, drop)
+        return messages(x, self.weight, unchanged, unchanged, block.neighbors, drop)
 
-    def _global_sums(self, around: Surroundings) -> tuple[Tensor, Tensor | None]:
+    def _global_sums(self, inputs: AggregationInputs) -> tuple[Tensor, Tensor | None]:
         """sum_u w_uv W h_u (targets, H, out), no message formed, and the weights w_uv."""
         assert isinstance(self.aggregator, Sum)
-        weight = self.aggregator.weights(around)
-        products = self._global_products(around.x_source)
-        return sum_neighbours(products, weight, around.block.hood), weight
+        weight = self.aggregator.weights(inputs)
+        products = self._global_products(inputs.x_source)
+        return sum_neighbors(products, weight, inputs.block.neighbors), weight
 
-    def _aggregate(self, z: Tensor, around: Surroundings) -> Tensor:
+    def _aggregate(self, z: Tensor, inputs: AggregationInputs) -> Tensor:
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
-        heard = dropout(z, self.message_dropout, self.training)
-        out: Tensor = self.aggregator(Messages(heard, z), around)
+        dropped = dropout(z, self.message_dropout, self.training)
+        out: Tensor = self.aggregator(Messages(dropped, z), inputs)
         if isinstance(self.aggregator, AnyAggregation) and out.shape[1:] != z.shape[1:]:
             raise InputError(
                 "aggregator",
                 f"must give rows of the size of a message, {z.size(2)}",
                 value=out.size(2),
-                way_out="bring them back: Then(AnyAggregation(...), "
+                way_out="bring them back: PostProcess(AnyAggregation(...), "
                 f"torch.nn.Linear({out.size(2)}, {z.size(2)}))",
             )
         return out
@@ -207,7 +209,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         if not self.explain:
             return None
         mask: Tensor = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
-        return torch.cat([mask, mask.new_ones(1)])[block.hood.edge_id]
+        return torch.cat([mask, mask.new_ones(1)])[block.neighbors.edge_id]
 
     def _join(self, out: Tensor) -> Tensor:
         """The heads side by side, or their mean."""

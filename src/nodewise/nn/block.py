@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
-from nodewise.ops.neighbourhood import Neighbourhood, check_edge_index
+from nodewise.ops.neighbors import Neighborhood, check_edge_index
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BlockRule:
         self_weight: The weight of v in its own C_v before normalization.
         keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
             all loops then weigh one, whatever `self_weight` (both as PyG's GCN has it).
-        max_neighbours: Keep only so many members of C_v, the first by node number.
+        max_neighbors: Keep only so many members of C_v, the first by node number.
         keeps_self: Whether such a cut always keeps v itself.
     """
 
@@ -39,7 +39,7 @@ class BlockRule:
     normalization: Literal["none", "symmetric", "mean", "count"] = "none"
     self_weight: float = 1.0
     keeps_loop_weights: bool = False
-    max_neighbours: int | None = None
+    max_neighbors: int | None = None
     keeps_self: bool = False
 
 
@@ -48,13 +48,13 @@ class Block:
     """One layer's graph.
 
     Attributes:
-        hood: The edges. `hood.edge_id` is an edge's place in the caller's `edge_index`, or -1 for a
-            loop that was added; such a loop is the last edge of its target.
+        neighbors: The edges. `neighbors.edge_id` is an edge's place in the caller's `edge_index`,
+            or -1 for a loop that was added; such a loop is the last edge of its target.
         coefficient: The fixed weight of each edge, shape (E,); None where all are one.
         targets: Which source row each target is, shape (targets,); None where they are the same.
     """
 
-    hood: Neighbourhood
+    neighbors: Neighborhood
     coefficient: Tensor | None
     targets: Tensor | None = None
 
@@ -64,22 +64,22 @@ class Block:
         Args:
             targets: Node numbers, shape (n,).
         """
-        begin, length = self.hood.ptr[targets], self.hood.degree[targets]
+        begin, length = self.neighbors.ptr[targets], self.neighbors.degree[targets]
         ptr = torch.cat([length.new_zeros(1), length.cumsum(0)])
         edge = torch.repeat_interleave(begin - ptr[:-1], length)
         edge = edge + torch.arange(edge.numel(), device=edge.device)
         nodes, where = torch.unique(
-            torch.cat([self.hood.source[edge], targets]), return_inverse=True
+            torch.cat([self.neighbors.source[edge], targets]), return_inverse=True
         )
-        hood = Neighbourhood(
+        neighbors = Neighborhood(
             where[: edge.numel()],
             torch.repeat_interleave(torch.arange(len(targets), device=edge.device), length),
             ptr,
-            self.hood.edge_id[edge],
+            self.neighbors.edge_id[edge],
             nodes.numel(),
         )
         coefficient = None if self.coefficient is None else self.coefficient[edge]
-        return Block(hood, coefficient, where[edge.numel() :]), nodes
+        return Block(neighbors, coefficient, where[edge.numel() :]), nodes
 
     def rows_of_targets(self, x: Tensor) -> Tensor:
         """The targets' rows among the sources'."""
@@ -111,29 +111,29 @@ def _add_loops(
     return edges, torch.cat([weight, loop_weight]), torch.cat([edge_id, torch.full_like(nodes, -1)])
 
 
-def _first_by_number(hood: Neighbourhood, limit: int, loops_first: bool) -> Tensor:
+def _first_by_number(neighbors: Neighborhood, limit: int, loops_first: bool) -> Tensor:
     """The edges whose source is among the first `limit` of its target, by node number."""
-    number = hood.source
+    number = neighbors.source
     if loops_first:
-        number = number.masked_fill(hood.source == hood.target, -1)
-    order = torch.argsort(hood.target * (hood.num_sources + 1) + number + 1, stable=True)
-    rank = torch.arange(hood.num_edges, device=order.device) - hood.ptr[hood.target]
+        number = number.masked_fill(neighbors.source == neighbors.target, -1)
+    order = torch.argsort(neighbors.target * (neighbors.num_sources + 1) + number + 1, stable=True)
+    rank = torch.arange(neighbors.num_edges, device=order.device) - neighbors.ptr[neighbors.target]
     keep = torch.empty_like(order, dtype=torch.bool)
     keep[order] = rank < limit
     return keep.nonzero().view(-1)
 
 
-def _normalize(weight: Tensor, hood: Neighbourhood, rule: BlockRule) -> Tensor:
+def _normalize(weight: Tensor, neighbors: Neighborhood, rule: BlockRule) -> Tensor:
     if rule.normalization == "none":
         return weight
     if rule.normalization == "count":
-        return weight / hood.degree[hood.target]
-    degree = weight.new_zeros(hood.num_targets).index_add(0, hood.target, weight)
+        return weight / neighbors.degree[neighbors.target]
+    degree = weight.new_zeros(neighbors.num_targets).index_add(0, neighbors.target, weight)
     if rule.normalization == "mean":
-        return weight / degree[hood.target]
+        return weight / degree[neighbors.target]
     root = degree.pow(-0.5)
     root = root.masked_fill(root == float("inf"), 0)
-    return root[hood.source] * weight * root[hood.target]
+    return root[neighbors.source] * weight * root[neighbors.target]
 
 
 def build_block(
@@ -159,15 +159,15 @@ def build_block(
     if edge_weight is None and rule.keeps_loop_weights:
         rule = replace(rule, self_weight=1.0)
     edges, weight, edge_id = _add_loops(edge_index, given, rule, *loops)
-    hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
-    if rule.max_neighbours is not None:
-        kept = hood.edge_id[_first_by_number(hood, rule.max_neighbours, rule.keeps_self)]
+    neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
+    if rule.max_neighbors is not None:
+        kept = neighbors.edge_id[_first_by_number(neighbors, rule.max_neighbors, rule.keeps_self)]
         edges, edge_id, weight = edges[:, kept], edge_id[kept], weight[kept]
-        hood = Neighbourhood.from_edges(edges, num_targets, num_sources)
-    weight = _normalize(weight[hood.edge_id], hood, rule)
+        neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
+    weight = _normalize(weight[neighbors.edge_id], neighbors, rule)
     all_ones = rule.normalization == "none" and edge_weight is None and rule.self_weight == 1
-    hood = replace(hood, edge_id=edge_id[hood.edge_id])
-    return Block(hood, None if all_ones else weight)
+    neighbors = replace(neighbors, edge_id=edge_id[neighbors.edge_id])
+    return Block(neighbors, None if all_ones else weight)
 
 
 _Key = tuple[int, int, BlockRule, torch.dtype]

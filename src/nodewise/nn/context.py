@@ -10,7 +10,7 @@ from torch_geometric.nn.resolver import aggregation_resolver
 
 from nodewise.errors import InputError
 from nodewise.nn.block import Block
-from nodewise.ops.dispatch import sum_neighbours
+from nodewise.ops.dispatch import sum_neighbors
 
 
 class Context(Module):
@@ -37,7 +37,7 @@ class MeanContext(Context):
 
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """The mean over C_v; zero where C_v is empty."""
-        return sum_neighbours(x, block.hood.shares(x.dtype), block.hood)
+        return sum_neighbors(x, block.neighbors.shares(x.dtype), block.neighbors)
 
 
 class SumContext(Context):
@@ -48,7 +48,7 @@ class SumContext(Context):
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """The weighted sum over C_v."""
         weight = None if block.coefficient is None else block.coefficient.to(x.dtype)
-        return sum_neighbours(x, weight, block.hood)
+        return sum_neighbors(x, weight, block.neighbors)
 
 
 class AggregationContext(Context):
@@ -66,10 +66,12 @@ class AggregationContext(Context):
 
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """The module's pooling of C_v."""
-        hood = block.hood
-        rows = x[hood.source].flatten(1)
-        pooled: Tensor = self.aggregation(rows, index=hood.target, dim_size=hood.num_targets)
-        if pooled.shape != (hood.num_targets, rows.size(1)):
+        neighbors = block.neighbors
+        rows = x[neighbors.source].flatten(1)
+        pooled: Tensor = self.aggregation(
+            rows, index=neighbors.target, dim_size=neighbors.num_targets
+        )
+        if pooled.shape != (neighbors.num_targets, rows.size(1)):
             raise InputError(
                 "context",
                 f"must give one row of the same size, {rows.size(1)}, for each node",

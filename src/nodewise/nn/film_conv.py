@@ -10,7 +10,7 @@ gamma_v and beta_v scale and shift every message that v receives. They are gener
 target's own representation alone, where a localized conv looks at the whole of C_v.
 
 gamma_0 is one, as FiLM's authors have it (Perez et al., 2018, generate gamma - 1): features whose
-rows sum to one make W_gamma h_v so small that from zero the messages would hardly be heard.
+rows sum to one make W_gamma h_v so small that from zero the messages would hardly be dropped.
 
 PyG's `FiLMConv` is the same layer where it has one relation, `act` is our `message_act`, `aggr` is
 "add" or "mean" and our C_v are the edges as given (no added loops), its film's bias is gamma_0 for
@@ -26,13 +26,13 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from nodewise.nn.aggregators import AggregatorFactory, Surroundings
+from nodewise.nn.aggregators import AggregationInputs, AggregatorFactory
 from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.inits import initializer
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.dispatch import gather_targets, sum_edges
-from nodewise.ops.rows import Features
+from nodewise.ops.sparse import Features
 
 
 class FilmConv(BaseConv):
@@ -48,7 +48,7 @@ class FilmConv(BaseConv):
         bias: Whether a bias is added after aggregation.
         message_bias: Whether a bias is added to W h_u, before it is scaled.
         message_act: sigma, applied to the scaled and shifted message; None for none.
-        weight_dropout: Rate at which every node drops entries of W; gamma_v and beta_v stay whole.
+        weight_dropout: Rate at which every node drops entries of W; gamma_v and beta_v stay raw.
         message_dropout: Rate at which entries of the messages are dropped.
         scale_start: gamma_0, what gamma_v is for a node without features.
         weight_init: Name of W's initializer.
@@ -116,34 +116,38 @@ class FilmConv(BaseConv):
             here, W_gamma and W_beta are weights like any other.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
-        around = self._surroundings(x, x_target, block)
+        inputs = self._aggregation_inputs(x, x_target, block)
         film = self._film(x, x_target, block)
         weight_drops = self.training and self.weight_dropout > 0
         sums_first = self._may_sum_first and not weight_drops
-        out = self._filmed_sums(around, *film) if sums_first else self._summed_films(around, *film)
+        out = self._filmed_sums(inputs, *film) if sums_first else self._summed_films(inputs, *film)
         out = self._join(out)
         out = out if self.bias is None else out + self.bias
         return (out, Modulations()) if return_modulations else out
 
-    def _summed_films(self, around: Surroundings, scale: Tensor, shift: Tensor) -> Tensor:
+    def _summed_films(self, inputs: AggregationInputs, scale: Tensor, shift: Tensor) -> Tensor:
         """AGGR over C_v of sigma(gamma_v * W h_u + beta_v)."""
-        hood = around.block.hood
-        z = self._global_messages(around.x_source, around.block)
+        neighbors = inputs.block.neighbors
+        z = self._global_messages(inputs.x_source, inputs.block)
         if self.message_bias is not None:
             z = z + self.message_bias
-        z = gather_targets(scale, hood) * z + gather_targets(shift, hood)
+        z = gather_targets(scale, neighbors) * z + gather_targets(shift, neighbors)
         if self.message_act is not None:
             z = self.message_act(z)
-        return self._aggregate(z, around)
+        return self._aggregate(z, inputs)
 
-    def _filmed_sums(self, around: Surroundings, scale: Tensor, shift: Tensor) -> Tensor:
+    def _filmed_sums(self, inputs: AggregationInputs, scale: Tensor, shift: Tensor) -> Tensor:
         """The same without sigma: gamma_v * sum_u w_uv W h_u + beta_v sum_u w_uv, and no messages.
 
         gamma_v and beta_v are the same for all of C_v, so they act on the sum.
         """
-        total, weight = self._global_sums(around)
-        hood = around.block.hood
-        mass = hood.degree.to(total.dtype) if weight is None else sum_edges(weight, None, hood)
+        total, weight = self._global_sums(inputs)
+        neighbors = inputs.block.neighbors
+        mass = (
+            neighbors.degree.to(total.dtype)
+            if weight is None
+            else sum_edges(weight, None, neighbors)
+        )
         mass = mass.view(len(mass), -1, 1)
         if self.message_bias is not None:
             total = total + self.message_bias * mass

@@ -1,6 +1,6 @@
 """A PyG conv -> its localized twin, weights copied.
 
-What is localized is the weight that acts on neighbours; C_v is what the conv aggregates over. The
+What is localized is the weight that acts on neighbors; C_v is what the conv aggregates over. The
 modulators start at zero, so the twin computes what its base computes until it is trained.
 """
 
@@ -18,13 +18,13 @@ from torch_geometric.nn.inits import reset
 
 from nodewise.errors import InputError
 from nodewise.nn.aggregators import (
+    AggregationInputs,
     Aggregator,
     Gat,
     GatV2,
     GinSum,
     Messages,
-    Surroundings,
-    Then,
+    PostProcess,
     WeightedSum,
     project_targets,
 )
@@ -44,10 +44,10 @@ class WithRoot(Aggregator):
         self.aggregator.reset_parameters()
         reset(self.root)
 
-    def forward(self, messages: Messages, around: Surroundings) -> Tensor:
+    def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
         """AGGR(messages) + root(h_v)."""
-        out: Tensor = self.aggregator(messages, around)
-        rows = project_targets(around, self.root.weight)
+        out: Tensor = self.aggregator(messages, inputs)
+        rows = project_targets(inputs, self.root.weight)
         rows = rows if self.root.bias is None else rows + self.root.bias
         return out + rows.view(out.size(0), -1, out.size(2))
 
@@ -127,9 +127,9 @@ def _(conv: pyg.GCNConv, options: dict[str, Any]) -> LocalizedConv:
 
 
 def _linear_sum(conv: Any) -> Aggregator:
-    """Its own aggregation over neighbours, which must change places with a matrix product."""
+    """Its own aggregation over neighbors, which must change places with a matrix product."""
     if isinstance(conv.aggr_module, pyg.MeanAggregation):
-        # A mean over neighbours counts them; edge weights scale the messages.
+        # A mean over neighbors counts them; edge weights scale the messages.
         return WeightedSum(BlockRule("none", "count"))
     if isinstance(conv.aggr_module, pyg.SumAggregation):
         return WeightedSum(BlockRule("none"))
@@ -144,7 +144,7 @@ def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
     if conv.root_weight:
         aggregator = WithRoot(aggregator, deepcopy(conv.lin_r))
     if conv.normalize:
-        aggregator = Then(aggregator, _Normalize(), conv.lin_l.bias)
+        aggregator = PostProcess(aggregator, _Normalize(), conv.lin_l.bias)
         _copy(aggregator.bias, conv.lin_l.bias)
     bias = conv.lin_l.bias is not None and not conv.normalize
     twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
@@ -232,7 +232,7 @@ def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
     first, rest = _split_mlp(conv)
     gin = GinSum(conv.eps.detach().item(), isinstance(conv.eps, Parameter))
     _copy(gin.eps, conv.eps)
-    aggregator = Then(gin, deepcopy(rest), first.bias)
+    aggregator = PostProcess(gin, deepcopy(rest), first.bias)
     _copy(aggregator.bias, first.bias)
     twin = LocalizedConv(first.in_features, first.out_features, aggregator, **options)
     _copy(twin.weight, first.weight)

@@ -23,15 +23,15 @@ from torch.nn import Module, Parameter
 
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.nn.aggregators import (
+    AggregationInputs,
     Aggregator,
     AggregatorFactory,
     AnyAggregation,
     Gat,
     GatV2,
     Sum,
-    Surroundings,
 )
-from nodewise.nn.attention import Attention
+from nodewise.nn.aggregators.scores import Attention
 from nodewise.nn.base_conv import BaseConv, Inputs, dense_rows, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.context import Context, make_context
@@ -50,7 +50,7 @@ from nodewise.ops.dispatch import (
     project,
 )
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.rows import Features
+from nodewise.ops.sparse import Features
 
 
 def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
@@ -186,20 +186,20 @@ class LocalizedConv(BaseConv):
             The output rows, and with `return_modulations` the `Modulations` that were made.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
-        around = self._surroundings(x, x_target, block)
+        inputs = self._aggregation_inputs(x, x_target, block)
         if self._sums_first():
-            out, bias, made = self._node_level(around, sums_first=True)
+            out, bias, made = self._node_level(inputs, sums_first=True)
             out = self._finish(out, bias)
             return (out, Modulations(made)) if return_modulations else out
-        z, bias, made = self._node_level(around)
+        z, bias, made = self._node_level(inputs)
         if self.message_bias is not None:
-            z = z + (self.message_bias if bias is None else gather_targets(bias, block.hood))
+            z = z + (self.message_bias if bias is None else gather_targets(bias, block.neighbors))
         if self.message_act is not None:
             z = self.message_act(z)
         if self.edge_modulator is not None:
             z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
             made = [*made, edge]
-        out = self._finish(self._aggregate(z, around), bias)
+        out = self._finish(self._aggregate(z, inputs), bias)
         return (out, Modulations(made)) if return_modulations else out
 
     def _sums_first(self) -> bool:
@@ -212,29 +212,29 @@ class LocalizedConv(BaseConv):
         return linear and self.edge_modulator is None and pays
 
     def _node_level(
-        self, around: Surroundings, *, sums_first: bool = False
+        self, inputs: AggregationInputs, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
         """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made.
 
         With `sums_first`, instead of W_v h_u its weighted sum over C_v, (targets, H, out).
         """
-        x, block = around.x_source, around.block
+        x, block = inputs.x_source, inputs.block
         node, bias = self.node_modulator, self.bias_modulator
         reduces = [] if node is None else node.reduces
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
         products = self._times_context(x, block, [*reduces, *biases])
         made: list[Modulation] = []
         if node is None:
-            z = self._global_sums(around)[0] if sums_first else self._global_messages(x, block)
+            z = self._global_sums(inputs)[0] if sums_first else self._global_messages(x, block)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(x, block)
             expands = (node.to_scale.expand, node.to_shift.expand)
             scale, shift = zip(codes, expands, strict=True)
             drop = DropConnect.draw(self.weight_dropout, self.training)
-            rows, hood = x, block.hood
+            rows, neighbors = x, block.neighbors
             if sums_first:
-                rows, hood = pool_rows(x, block.coefficient, hood), hood.of_themselves()
-            z = messages(rows, self.weight, scale, shift, hood, drop)
+                rows, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
+            z = messages(rows, self.weight, scale, shift, neighbors, drop)
             made.append(node.modulation(scale, shift))
         if bias is None:
             return z, None, made
@@ -279,14 +279,14 @@ class LocalizedConv(BaseConv):
         else:
             of_target, of_source = times_rows(x_target, targets), times_rows(x, sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
-        z, a, b = modulate_edges(z, scale, shift, block.hood)
-        made = modulator.modulation(scale, shift, (a, b), block.hood)
+        z, a, b = modulate_edges(z, scale, shift, block.neighbors)
+        made = modulator.modulation(scale, shift, (a, b), block.neighbors)
         if self.attention is None:
             return z, made
         alpha = self.attention.of_nodes(x, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
-            alpha = alpha * block.hood.degree[block.hood.target, None]
+            alpha = alpha * block.neighbors.degree[block.neighbors.target, None]
         return z, replace(made, attention=alpha)
 
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:

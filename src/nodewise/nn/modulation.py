@@ -13,7 +13,7 @@ from torch.nn.functional import leaky_relu
 
 from nodewise.nn.inits import initializer
 from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares, total
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.reference import modulation
 
 
@@ -228,16 +228,16 @@ class EdgeModulator(Module):
         scale: tuple[Tensor, Tensor],
         shift: tuple[Tensor, Tensor],
         sums: tuple[Tensor, Tensor],
-        hood: Neighbourhood,
+        neighbors: Neighborhood,
     ) -> Modulation:
         """What was made of the halves (targets, H, out) and (sources, H, out), with its sums."""
         return Modulation(
             self.level,
             lambda: sums,
-            hood.num_edges * scale[0].size(1) * scale[0].size(2),
+            neighbors.num_edges * scale[0].size(1) * scale[0].size(2),
             scale[0].size(1),
-            lambda: _on_edges(scale, hood),
-            lambda: _on_edges(shift, hood),
+            lambda: _on_edges(scale, neighbors),
+            lambda: _on_edges(shift, neighbors),
         )
 
     def __repr__(self) -> str:
@@ -245,8 +245,10 @@ class EdgeModulator(Module):
         return f"{type(self).__name__}({target} + {source}, {out}, heads={heads})"
 
 
-def _on_edges(halves: tuple[Tensor, Tensor], hood: Neighbourhood) -> Tensor:
-    return leaky_relu(gather_targets(halves[0], hood) + gather_sources(halves[1], hood), SLOPE)
+def _on_edges(halves: tuple[Tensor, Tensor], neighbors: Neighborhood) -> Tensor:
+    return leaky_relu(
+        gather_targets(halves[0], neighbors) + gather_sources(halves[1], neighbors), SLOPE
+    )
 
 
 class BiasModulator(Module):

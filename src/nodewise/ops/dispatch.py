@@ -18,8 +18,8 @@ from torch import Tensor
 from nodewise.errors import UnknownNameError
 from nodewise.ops import factored, reference, registered
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbourhood import Neighbourhood
-from nodewise.ops.rows import Features, SparseRows, check_rows
+from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.sparse import Features, SparseRows, check_rows
 
 KERNELS = ("reference", "factored", "fused")
 SLOPE = 0.2
@@ -73,40 +73,42 @@ def messages(
     weight: Tensor,
     scale: Pair,
     shift: Pair,
-    hood: Neighbourhood,
+    neighbors: Neighborhood,
     drop: DropConnect | None = None,
     slope: float = SLOPE,
 ) -> Tensor:
-    """z_uv = W_v h_u on every edge, shape (E, H, out), in the order of `hood`.
+    """z_uv = W_v h_u on every edge, shape (E, H, out), in the order of `neighbors`.
 
     Args:
         x: Node features of the sources, dense or `SparseRows`.
         weight: W, shape (H, out, in).
         scale: Code (targets, H, bottleneck) and expand (H, in, bottleneck) of a_v.
         shift: The same of b_v.
-        hood: The edges.
+        neighbors: The edges.
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero, not negative.
     """
-    check_rows(x, weight.size(2), hood.num_sources)
+    check_rows(x, weight.size(2), neighbors.num_sources)
     kernel = kernel_for(x)
     if kernel == "reference":
         dense = x.dense() if isinstance(x, SparseRows) else x
-        return reference.messages(dense, weight, scale, shift, hood, drop, slope)
+        return reference.messages(dense, weight, scale, shift, neighbors, drop, slope)
     if kernel == "factored":
-        return factored.messages(x, weight, scale, shift, hood, drop, slope)
-    if hood.is_alone and drop is None and not isinstance(x, SparseRows):
+        return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
+    if neighbors.is_identity and drop is None and not isinstance(x, SparseRows):
         # A W_v for a single row is not worth forming.
-        return factored.messages(x, weight, scale, shift, hood, drop, slope)
+        return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
-    rows_and_columns = _rows_and_columns(x, hood, weight.size(0))
-    inputs = (*rows_and_columns, weight, *scale, *shift, hood.source, hood.ptr)
+    rows_and_columns = _rows_and_columns(x, neighbors, weight.size(0))
+    inputs = (*rows_and_columns, weight, *scale, *shift, neighbors.source, neighbors.ptr)
     z: Tensor = registered.messages(*inputs, seed, rate, slope)
     return z
 
 
-def _rows_and_columns(x: Features, hood: Neighbourhood, heads: int) -> tuple[Tensor | None, ...]:
-    """Rows as kernels take them, and the columns that each target's neighbours use, if not all.
+def _rows_and_columns(
+    x: Features, neighbors: Neighborhood, heads: int
+) -> tuple[Tensor | None, ...]:
+    """Rows as kernels take them, and the columns that each target's neighbors use, if not all.
 
     Crowded rows of one head are faster dense, four at a time; where there are more heads, zeros
     that are multiplied cost more than that.
@@ -115,7 +117,7 @@ def _rows_and_columns(x: Features, hood: Neighbourhood, heads: int) -> tuple[Ten
         return None, None, x, None, None
     if x.is_crowded and heads == 1 and not (x.is_thinned or x.values.requires_grad):
         return None, None, x.dense(), None, None
-    columns = (None, None) if x.is_crowded else x.pooled_places(hood)
+    columns = (None, None) if x.is_crowded else x.pooled_places(neighbors)
     rows = (x.crow, x.col, x.values)
     if x.is_thinned and not x.values.requires_grad:
         rows = registered.compact(*rows, x.width)
@@ -142,7 +144,7 @@ def squares(scale: Pair, shift: Pair, slope: float = SLOPE) -> tuple[Tensor, Ten
 
 
 def modulate_edges(
-    z: Tensor, scale: Pair, shift: Pair, hood: Neighbourhood, slope: float = SLOPE
+    z: Tensor, scale: Pair, shift: Pair, neighbors: Neighborhood, slope: float = SLOPE
 ) -> tuple[Tensor, Tensor, Tensor]:
     """z * a_uv + b_uv (Eqs. 8 and 9), and the sums of (a_uv - 1)^2 and b_uv^2.
 
@@ -150,14 +152,14 @@ def modulate_edges(
         z: Messages, shape (E, H, out).
         scale: N_a h for targets and sources, shape (nodes, H, out) each.
         shift: N_b h for targets and sources.
-        hood: The edges.
+        neighbors: The edges.
         slope: LeakyReLU's slope below zero.
     """
     if kernel_for(z) != "fused":
-        return reference.modulate_edges(z, scale, shift, hood, slope)
-    back = hood.reverse
+        return reference.modulate_edges(z, scale, shift, neighbors, slope)
+    back = neighbors.reverse
     out, a, b = registered.modulate_edges(
-        z, *scale, *shift, hood.source, hood.ptr, back.ptr, back.edge_id, slope
+        z, *scale, *shift, neighbors.source, neighbors.ptr, back.ptr, back.edge_id, slope
     )
     return out, a, b
 
@@ -203,47 +205,53 @@ def _sum_runs(*args: Tensor | None) -> Tensor:
     return out
 
 
-def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+def sum_neighbors(x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
     """The weighted sum over C_v of the sources' rows, shape (targets, ...).
 
     The weight is (E,), or (E, H) for rows (N, H, ...), a number for each head.
     """
     kernel = kernel_for(x)
     if kernel == "reference":
-        return reference.sum_neighbours(x, weight, hood)
+        return reference.sum_neighbors(x, weight, neighbors)
     if kernel == "factored":
-        return factored.sum_neighbours(x, weight, hood)
-    back = hood.reverse
-    return _sum_runs(x, weight, hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+        return factored.sum_neighbors(x, weight, neighbors)
+    back = neighbors.reverse
+    return _sum_runs(
+        x, weight, neighbors.source, neighbors.ptr, back.source, back.edge_id, back.ptr
+    )
 
 
-def pool_rows(x: Features, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """As `sum_neighbours` for rows of either kind; sums of sparse rows are dense."""
-    return sum_neighbours(x.dense() if isinstance(x, SparseRows) else x, weight, hood)
+def pool_rows(x: Features, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
+    """As `sum_neighbors` for rows of either kind; sums of sparse rows are dense."""
+    return sum_neighbors(x.dense() if isinstance(x, SparseRows) else x, weight, neighbors)
 
 
-def gather_sources(x: Tensor, hood: Neighbourhood) -> Tensor:
+def gather_sources(x: Tensor, neighbors: Neighborhood) -> Tensor:
     """x_j: each edge's source row, shape (E, ...), with a gradient summed in order."""
     if kernel_for(x) != "fused":
-        return x[hood.source]
-    back = hood.reverse
-    return _sum_runs(x, None, hood.source, hood.each, back.edge_id, back.edge_id, back.ptr)
+        return x[neighbors.source]
+    back = neighbors.reverse
+    return _sum_runs(
+        x, None, neighbors.source, neighbors.each, back.edge_id, back.edge_id, back.ptr
+    )
 
 
-def gather_targets(x: Tensor, hood: Neighbourhood) -> Tensor:
+def gather_targets(x: Tensor, neighbors: Neighborhood) -> Tensor:
     """x_i: each edge's target row, shape (E, ...), with a gradient summed in order."""
     if kernel_for(x) != "fused":
-        return x[hood.target]
-    number = hood.edge_number
-    return _sum_runs(x, None, hood.target, hood.each, number, number, hood.ptr)
+        return x[neighbors.target]
+    number = neighbors.edge_number
+    return _sum_runs(x, None, neighbors.target, neighbors.each, number, number, neighbors.ptr)
 
 
-def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """The weighted sum over C_v of what stands on the edges; weights as in `sum_neighbours`."""
+def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
+    """The weighted sum over C_v of what stands on the edges; weights as in `sum_neighbors`."""
     if kernel_for(messages) != "fused":
-        return reference.sum_edges(messages, weight, hood)
-    number = hood.edge_number
-    return _sum_runs(messages, weight, number, hood.ptr, hood.target, number, hood.each)
+        return reference.sum_edges(messages, weight, neighbors)
+    number = neighbors.edge_number
+    return _sum_runs(
+        messages, weight, number, neighbors.ptr, neighbors.target, number, neighbors.each
+    )
 
 
 def project(x: Features, weight: Tensor) -> Tensor:

@@ -115,7 +115,7 @@ def keep_pairs(drop: DropConnect, nodes: Tensor, columns: Tensor, heads: int, ou
 def keep_entries(drop: DropConnect, count: int, device: torch.device) -> Tensor:
     """Which of a tensor's entries stay, in their order: booleans of shape (count,).
 
-    Eight neighbours share a word that is hashed once more for each of them.
+    Eight neighbors share a word that is hashed once more for each of them.
     """
     entry = torch.arange(count, device=device)
     eight = torch.div(entry, 8, rounding_mode="floor")

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from nodewise.ops.dropconnect import DropConnect, keep_entries, keep_mask
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.neighbors import Neighborhood
 
 
 def modulation(code: Tensor, expand: Tensor, slope: float) -> Tensor:
@@ -29,7 +29,7 @@ def messages(
     weight: Tensor,
     scale: tuple[Tensor, Tensor],
     shift: tuple[Tensor, Tensor],
-    hood: Neighbourhood,
+    neighbors: Neighborhood,
     drop: DropConnect | None,
     slope: float,
 ) -> Tensor:
@@ -40,16 +40,16 @@ def messages(
         weight: W, shape (H, out, in).
         scale: Code and expand of the scales a_v.
         shift: Code and expand of the shifts b_v.
-        hood: The edges.
+        neighbors: The edges.
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero.
     """
     local = localized_weight(weight, modulation(*scale, slope) + 1, modulation(*shift, slope))
     if drop is not None:
-        nodes = torch.arange(hood.num_targets, device=x.device)
+        nodes = torch.arange(neighbors.num_targets, device=x.device)
         mask = keep_mask(drop, nodes, *weight.shape)
         local = local * mask.to(x.dtype) / (1 - drop.rate)
-    return torch.einsum("ehoi,ei->eho", local[hood.target], x[hood.source])
+    return torch.einsum("ehoi,ei->eho", local[neighbors.target], x[neighbors.source])
 
 
 def squares(
@@ -64,7 +64,7 @@ def modulate_edges(
     z: Tensor,
     scale: tuple[Tensor, Tensor],
     shift: tuple[Tensor, Tensor],
-    hood: Neighbourhood,
+    neighbors: Neighborhood,
     slope: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Eqs. 8 and 9: z * a_uv + b_uv, and the sums of (a_uv - 1)^2 and of b_uv^2.
@@ -75,11 +75,11 @@ def modulate_edges(
         z: Messages, shape (E, H, out).
         scale: N_a's target half for each target and source half for each source, (N, H, out) each.
         shift: The same of N_b.
-        hood: The edges.
+        neighbors: The edges.
         slope: LeakyReLU's slope below zero.
     """
-    a = leaky_relu(scale[0][hood.target] + scale[1][hood.source], slope)
-    b = leaky_relu(shift[0][hood.target] + shift[1][hood.source], slope)
+    a = leaky_relu(scale[0][neighbors.target] + scale[1][neighbors.source], slope)
+    b = leaky_relu(shift[0][neighbors.target] + shift[1][neighbors.source], slope)
     return z * (a + 1) + b, a.square().sum(), b.square().sum()
 
 
@@ -90,19 +90,19 @@ def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:
     return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))
 
 
-def sum_edges(messages: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
     """The weighted sum over C_v of what stands on edges, shape (targets, ...).
 
     The weight is (E,), or (E, H) for messages (E, H, ...), a number for each head.
     """
     messages = weighted(messages, weight)
-    out = messages.new_zeros(hood.num_targets, *messages.shape[1:])
-    return out.index_add(0, hood.target, messages)
+    out = messages.new_zeros(neighbors.num_targets, *messages.shape[1:])
+    return out.index_add(0, neighbors.target, messages)
 
 
-def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
+def sum_neighbors(x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
     """The weighted sum over C_v of what stands on source nodes, shape (targets, ...)."""
-    return sum_edges(x[hood.source], weight, hood)
+    return sum_edges(x[neighbors.source], weight, neighbors)
 
 
 def project(x: Tensor, weight: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 A kernel that is given an index out of range reads or writes memory that is not its own. So every
 op (`nodewise.ops.registered`) passes its inputs through the checks of this file, and `SparseRows`
-and `Neighbourhood` are checked when they are made. What was found out about an index array is kept
+and `Neighborhood` are checked when they are made. What was found out about an index array is kept
 as long as the tensor lives unchanged (its identity and version counter), so a check costs a look-up
 and not a pass over the edges. Writing into a tensor through numpy is not noticed.
 """

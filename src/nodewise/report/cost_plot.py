@@ -10,14 +10,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from nodewise.experiments.suite import Suite
-from nodewise.report.style import COLOURS, MARKS, new_figure
+from nodewise.report.style import COLORS, MARKS, new_figure
 
 # Ours and the paper's, by data set and localized model; None where there is none.
 Ratios = Mapping[tuple[str, str], tuple[float | None, float | None]]
 
 
 def cost_ratios(of_measures: Mapping[str, Ratios], suite: Suite) -> Figure:
-    """A panel for each measure, a place for each pair, a mark and colour for each data set."""
+    """A panel for each measure, a place for each pair, a mark and color for each data set."""
     figure, panels = new_figure(2.6 * len(of_measures), 3.3, len(of_measures))
     pairs = [pair.model for pair in suite.pairs]
     for axes, (title, ratios) in zip(panels, of_measures.items(), strict=True):
@@ -25,7 +25,7 @@ def cost_ratios(of_measures: Mapping[str, Ratios], suite: Suite) -> Figure:
             for i, model in enumerate(pairs):
                 place = i + 0.3 * (k - (len(suite.datasets) - 1) / 2)
                 ours, papers = ratios[dataset, model]
-                look: dict[str, Any] = {"color": COLOURS[k], "markersize": 7}
+                look: dict[str, Any] = {"color": COLORS[k], "markersize": 7}
                 if papers is not None:
                     axes.plot(place + 0.1, papers, MARKS[k], markerfacecolor="white", **look)
                 if ours is not None:
@@ -46,14 +46,14 @@ def cost_ratios(of_measures: Mapping[str, Ratios], suite: Suite) -> Figure:
 def _legend(figure: Figure, suite: Suite) -> None:
     entries = []
     for k, dataset in enumerate(suite.datasets):
-        for whose, face in (("ours", COLOURS[k]), ("paper", "white")):
+        for whose, face in (("ours", COLORS[k]), ("paper", "white")):
             entries.append(
                 Line2D(
                     [],
                     [],
                     marker=MARKS[k],
                     linestyle="",
-                    color=COLOURS[k],
+                    color=COLORS[k],
                     markerfacecolor=face,
                     label=f"{dataset}, {whose}",
                 )

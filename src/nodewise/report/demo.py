@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from nodewise._version import __version__
+from nodewise.io import writing
 from nodewise.report.page import Page
 from nodewise.report.plots import Histories, accuracies, learning_curves
 from nodewise.report.style import to_svg
-from nodewise.training.tensor_file import writing
 
 Records = Sequence[Mapping[str, Any]]
 
@@ -35,7 +35,7 @@ def write_demo(
     page = Page("nodewise demo: one word, several meanings")
     page.paragraph(
         "The toy graph holds papers of six fields. Words such as “cell” or “kernel” stand for "
-        "another class in each field, and a paper's field shows only through its neighbourhood. "
+        "another class in each field, and a paper's field shows only through its neighborhood. "
         "A narrow model with one weight matrix for all nodes has no room for six meanings of "
         "every word; one that gives each node its own weights needs no room for them."
     )

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from nodewise.report.plots import Histories
-from nodewise.report.style import COLOURS, new_figure
+from nodewise.report.style import COLORS, new_figure
 
 _READABLE = 15  # classes whose counts still fit into their cells
 
@@ -23,8 +23,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], classes: Sequence[str]) ->
     if len(classes) <= _READABLE:
         for i, row in enumerate(counts):
             for k, cell in enumerate(row):
-                colour = "white" if shares[i][k] > 0.55 else "black"
-                axes.text(k, i, str(cell), ha="center", va="center", color=colour)
+                color = "white" if shares[i][k] > 0.55 else "black"
+                axes.text(k, i, str(cell), ha="center", va="center", color=color)
         axes.set_xticks(range(len(classes)), [_short(name) for name in classes], rotation=90)
         axes.set_yticks(range(len(classes)), [_short(name) for name in classes])
     axes.grid(False)
@@ -41,14 +41,14 @@ def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
     confidence = [entry["confidence"] / entry["count"] for _, entry in filled]
     accuracy = [entry["right"] / entry["count"] for _, entry in filled]
     axes.plot([0, 1], [0, 1], color="#888888", linestyle="--", linewidth=1, label="calibrated")
-    axes.plot(confidence, accuracy, "o-", color=COLOURS[0], markersize=5, label="the model")
+    axes.plot(confidence, accuracy, "o-", color=COLORS[0], markersize=5, label="the model")
     axes.set_xlim(0, 1)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel("confidence")
     axes.set_ylabel("share that is right")
     axes.legend(frameon=False)
     places = [(i + 0.5) * width for i in range(len(bins))]
-    beside.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLOURS[0])
+    beside.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLORS[0])
     beside.set_xlim(0, 1)
     beside.set_xlabel("confidence")
     beside.set_ylabel("nodes")
@@ -60,7 +60,7 @@ def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
     figure, (axes,) = new_figure(6.2, 2.6)
     edges = histogram["edges"]
     widths = [high - low for low, high in pairwise(edges)]
-    axes.bar(edges[:-1], histogram["counts"], widths, align="edge", color=COLOURS[2])
+    axes.bar(edges[:-1], histogram["counts"], widths, align="edge", color=COLORS[2])
     axes.set_xlabel("distance of a node's own weight to the global one")
     axes.set_ylabel("nodes")
     return figure
@@ -70,12 +70,12 @@ def loss_curves(histories: Histories) -> Figure:
     """Cross-entropy on training nodes, and the loss on validation nodes, a line for each run."""
     figure, (axes,) = new_figure(6.2, 3.0)
     named = {"cross_entropy": "training", "val_loss": "validation"}
-    for (key, name), colour in zip(named.items(), COLOURS, strict=False):
+    for (key, name), color in zip(named.items(), COLORS, strict=False):
         for i, history in enumerate(histories):
             points = [(line["epoch"], line[key]) for line in history if key in line]
             epochs, values = zip(*points, strict=True) if points else ((), ())
             label = name if i == 0 else None
-            axes.plot(epochs, values, color=colour, linewidth=1.2, alpha=0.8, label=label)
+            axes.plot(epochs, values, color=color, linewidth=1.2, alpha=0.8, label=label)
     axes.set_yscale("log")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from nodewise.report.style import COLOURS, MARKS
+from nodewise.report.style import COLORS, MARKS
 
 
 def hollow(axes: Axes, x: float, y: float, k: int) -> None:
@@ -25,11 +25,11 @@ def hollow(axes: Axes, x: float, y: float, k: int) -> None:
 
 
 def entry(name: str, k: int, hollow: bool = False, line: Any = "") -> Line2D:
-    """The k-th mark and colour in a legend, or the paper's hollow one."""
-    colour = "black" if hollow else COLOURS[k]
-    face = "none" if hollow else colour
+    """The k-th mark and color in a legend, or the paper's hollow one."""
+    color = "black" if hollow else COLORS[k]
+    face = "none" if hollow else color
     look: dict[str, Any] = {
-        "color": colour,
+        "color": color,
         "markerfacecolor": face,
         "markeredgewidth": 1.4 if hollow else 1.0,
     }

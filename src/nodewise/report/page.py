@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from nodewise.data.atomic import replacing
+from nodewise.io import replacing
 
 _CSS = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #1c1c1c; background: #fff;

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from nodewise.report.marks import entry, hollow, legend
 from nodewise.report.paired import Difference
-from nodewise.report.style import COLOURS, MARKS, new_figure
+from nodewise.report.style import COLORS, MARKS, new_figure
 
 
 def differences(
@@ -53,12 +53,12 @@ def _limits(
 
 def _interval(axes: Axes, height: float, found: Difference, k: int) -> None:
     """Interval, mean, seeds below; where the picture ends before the interval, an arrow says so."""
-    colour, low, high = COLOURS[k], 100 * found.low, 100 * found.high
-    axes.plot([low, high], [height, height], color=colour, linewidth=2.5, solid_capstyle="butt")
+    color, low, high = COLORS[k], 100 * found.low, 100 * found.high
+    axes.plot([low, high], [height, height], color=color, linewidth=2.5, solid_capstyle="butt")
     left, right = axes.get_xlim()
     for end, mark, is_out in ((left, "<", low < left), (right, ">", high > right)):
         if is_out:
-            axes.plot(end, height, mark, color=colour, markersize=7, clip_on=False)
-    axes.plot(100 * found.mean, height, MARKS[k], color=colour, markersize=7)
+            axes.plot(end, height, mark, color=color, markersize=7, clip_on=False)
+    axes.plot(100 * found.mean, height, MARKS[k], color=color, markersize=7)
     gaps = [100 * gap for gap in found.gaps]
-    axes.plot(gaps, [height + 0.14] * len(gaps), ".", color=colour, mew=0, alpha=0.6, markersize=5)
+    axes.plot(gaps, [height + 0.14] * len(gaps), ".", color=color, mew=0, alpha=0.6, markersize=5)

@@ -11,7 +11,7 @@ from nodewise.experiments.published import published
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite
 from nodewise.report.section import Section, Shown, Table, shown_runs
-from nodewise.training.runs import summarize
+from nodewise.runs.seeds import summarize
 
 Cell = dict[str, Any]
 Cells = dict[str, dict[str, Cell]]

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from nodewise.report.style import COLOURS, MARKS, new_figure
+from nodewise.report.style import COLORS, MARKS, new_figure
 
 Histories = Sequence[Sequence[Mapping[str, Any]]]
 
@@ -17,12 +17,12 @@ def accuracies(of_models: Mapping[str, Sequence[float]]) -> Figure:
     """A mark for every run's test accuracy, and a line at each model's mean."""
     figure, (axes,) = new_figure(6.2, 0.6 + 0.55 * len(of_models))
     for i, values in enumerate(of_models.values()):
-        colour, mark = COLOURS[i % len(COLOURS)], MARKS[i % len(MARKS)]
+        color, mark = COLORS[i % len(COLORS)], MARKS[i % len(MARKS)]
         percents = [100 * value for value in values]
-        axes.plot(percents, [i] * len(percents), mark, color=colour, alpha=0.75, markersize=7)
+        axes.plot(percents, [i] * len(percents), mark, color=color, alpha=0.75, markersize=7)
         mean = fmean(percents)
-        axes.plot([mean, mean], [i - 0.3, i + 0.3], color=colour, linewidth=2.5)
-        axes.annotate(f"{mean:.1f}", (mean, i - 0.34), ha="center", va="bottom", color=colour)
+        axes.plot([mean, mean], [i - 0.3, i + 0.3], color=color, linewidth=2.5)
+        axes.annotate(f"{mean:.1f}", (mean, i - 0.34), ha="center", va="bottom", color=color)
     axes.set_yticks(range(len(of_models)), list(of_models))
     axes.set_ylim(len(of_models) - 0.4, -0.75)
     axes.set_xlabel("test accuracy, %")
@@ -33,7 +33,7 @@ def learning_curves(of_models: Mapping[str, Histories]) -> Figure:
     """Validation accuracy over epochs: the mean over seeds, and the range in a light shade."""
     figure, (axes,) = new_figure(6.2, 3.2)
     for i, (name, histories) in enumerate(of_models.items()):
-        colour = COLOURS[i % len(COLOURS)]
+        color = COLORS[i % len(COLORS)]
         length = min(len(history) for history in histories)
         runs = [
             [100 * line["val_accuracy"] for line in history[:length] if "val_accuracy" in line]
@@ -42,9 +42,9 @@ def learning_curves(of_models: Mapping[str, Histories]) -> Figure:
         first = length - len(runs[0])
         columns = list(zip(*runs, strict=True))
         epochs = range(first, length)
-        axes.plot(epochs, [fmean(c) for c in columns], color=colour, label=name, linewidth=1.8)
+        axes.plot(epochs, [fmean(c) for c in columns], color=color, label=name, linewidth=1.8)
         low, high = [min(c) for c in columns], [max(c) for c in columns]
-        axes.fill_between(epochs, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(epochs, low, high, color=color, alpha=0.15, linewidth=0)
     axes.set_xlabel("epoch")
     axes.set_ylabel("validation accuracy, %")
     axes.legend(frameon=False)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nodewise._version import __version__
-from nodewise.data.atomic import replacing
+from nodewise.io import replacing, writing
 from nodewise.report.page import Linked, Page
 from nodewise.report.section import MISSING, Row, Section, Shown, Table
 from nodewise.report.style import to_png, to_svg
-from nodewise.training.tensor_file import writing
 
 PAGE = "index.html"
 

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from nodewise._version import __version__
+from nodewise.io import writing
 from nodewise.report.choice import add_choice
 from nodewise.report.diagnostic_plots import (
     confusion_matrix,
@@ -19,10 +20,9 @@ from nodewise.report.diagnostic_plots import (
 from nodewise.report.page import Page
 from nodewise.report.plots import learning_curves
 from nodewise.report.style import to_svg
-from nodewise.training.diagnostics import calibration_error
-from nodewise.training.run_folder import RunFolder
-from nodewise.training.runs import summarize
-from nodewise.training.tensor_file import writing
+from nodewise.runs.diagnostics import calibration_error
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.seeds import summarize
 
 REPORT = "report.html"
 _PARTS = {"test": "test", "val": "validation"}
@@ -180,7 +180,7 @@ def _localization(page: Page, run: RunRecords, count: int) -> None:
         f"the node uses the global weight as it is. The median is {found['median']:.3g}.{which}"
     )
     page.figure(to_svg(localization_histogram(found["histogram"])), "All nodes by distance.")
-    columns = ("node", "distance", "of scales", "of shifts", "neighbours", "label", "prediction")
+    columns = ("node", "distance", "of scales", "of shifts", "neighbors", "label", "prediction")
     for title, key in (("Most localized", "most"), ("Least localized", "least")):
         page.paragraph(f"{title}:")
         page.table(columns, [_node(about) for about in found[key]])
@@ -189,7 +189,7 @@ def _localization(page: Page, run: RunRecords, count: int) -> None:
 def _node(about: Mapping[str, Any]) -> list[str]:
     numbers = (f"{about[key]:.3g}" for key in ("distance", "scale", "shift"))
     label = "" if about["label"] is None else about["label"]
-    return [str(about["id"]), *numbers, f"{about['neighbours']:,}", label, about["prediction"]]
+    return [str(about["id"]), *numbers, f"{about['neighbors']:,}", label, about["prediction"]]
 
 
 def _summed(told: Sequence[Mapping[str, Any]]) -> str:

@@ -21,7 +21,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "val100": paper_section,
     "ablation": ablation_section,
     "matched": pair_section,
-    "neighbours": pair_section,
+    "neighbors": pair_section,
     "loose": pair_section,
     "splits": pair_section,
     "lambda": penalty_section,

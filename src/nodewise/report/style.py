@@ -1,4 +1,4 @@
-"""One look for all plots: colours that the colour-blind tell apart, and marks beside them."""
+"""One look for all plots: colors that the color-blind tell apart, and marks beside them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, and a mark for each, so that colour is never alone.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+# Okabe and Ito's palette, and a mark for each, so that color is never alone.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _STYLE: dict[Any, Any] = {
     "font.size": 10,

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from nodewise.experiments.records import CellRuns
 from nodewise.report.marks import entry, hollow, legend, spread
-from nodewise.report.style import COLOURS, MARKS, new_figure
+from nodewise.report.style import COLORS, MARKS, new_figure
 
 Records = Sequence[Mapping[str, Any]]
 Forms = dict[str, Records]
@@ -109,7 +109,7 @@ def _curve(axes: Axes, weights: Mapping[float, Records], k: int) -> None:
         [fmean(of_place) for of_place in values],
         yerr=[spread(of_place) for of_place in values],
         fmt=f"-{MARKS[k]}",
-        color=COLOURS[k],
+        color=COLORS[k],
         capsize=2,
         markersize=6,
     )
@@ -123,7 +123,7 @@ def _point(axes: Axes, place: float, records: Records, k: int) -> None:
             fmean(values),
             yerr=spread(values),
             fmt=MARKS[k],
-            color=COLOURS[k],
+            color=COLORS[k],
             capsize=2,
             markersize=6,
         )

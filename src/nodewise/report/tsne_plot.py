@@ -1,4 +1,4 @@
-"""Nodes in the plane, classes told apart by colour and mark."""
+"""Nodes in the plane, classes told apart by color and mark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from nodewise.report.style import COLOURS, MARKS, new_figure
+from nodewise.report.style import COLORS, MARKS, new_figure
 
 
 def layouts(record: Mapping[str, Any]) -> Figure:
@@ -30,17 +30,17 @@ def layouts(record: Mapping[str, Any]) -> Figure:
 
 
 def _look(k: int) -> tuple[str, str]:
-    """Colour and mark of a class; with more classes than colours, marks go on differently."""
-    return COLOURS[k % len(COLOURS)], MARKS[(k + k // len(COLOURS)) % len(MARKS)]
+    """Color and mark of a class; with more classes than colors, marks go on differently."""
+    return COLORS[k % len(COLORS)], MARKS[(k + k // len(COLORS)) % len(MARKS)]
 
 
 def _scatter(axes: Axes, points: Sequence[Sequence[float]], labels: Sequence[int]) -> None:
     places, classes = np.asarray(points), np.asarray(labels)
     for k in np.unique(classes):
-        colour, mark = _look(int(k))
+        color, mark = _look(int(k))
         x, y = places[classes == k].T
         # As pixels: thousands of marks would make the page megabytes large.
-        axes.scatter(x, y, s=9, marker=mark, color=colour, linewidths=0, alpha=0.8, rasterized=True)
+        axes.scatter(x, y, s=9, marker=mark, color=color, linewidths=0, alpha=0.8, rasterized=True)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_aspect("equal", adjustable="datalim")
@@ -49,6 +49,6 @@ def _scatter(axes: Axes, points: Sequence[Sequence[float]], labels: Sequence[int
 def _legend(figure: Figure, classes: Sequence[str]) -> None:
     entries = []
     for k, name in enumerate(classes):
-        colour, mark = _look(k)
-        entries.append(Line2D([], [], marker=mark, linestyle="", color=colour, label=name))
+        color, mark = _look(k)
+        entries.append(Line2D([], [], marker=mark, linestyle="", color=color, label=name))
     figure.legend(handles=entries, loc="outside lower center", ncols=4, frameon=False, fontsize=9)

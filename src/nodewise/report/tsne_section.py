@@ -26,8 +26,8 @@ def tsne_section(results: Path, suite: Suite) -> Section:
         "next class, from -1 to 1, in the representations themselves and not in the picture. "
         "Distances of weights are in units of the length of W.",
         layouts(next(iter(records.values()))) if records else None,
-        "A mark is a node, its colour and shape the class. Left and middle: outputs of the hidden "
-        "layer; right: W_v of all nodes, the star is the global W. t-SNE keeps neighbours, not "
+        "A mark is a node, its color and shape the class. Left and middle: outputs of the hidden "
+        "layer; right: W_v of all nodes, the star is the global W. t-SNE keeps neighbors, not "
         "distances or sizes.",
         {name: _without_points(record) for name, record in records.items()},
         refused,

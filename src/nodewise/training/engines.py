@@ -17,14 +17,14 @@ from torch.nn.functional import cross_entropy
 
 from nodewise.data.splits import Split
 from nodewise.errors import InputError
+from nodewise.models.baselines.deepwalk import DeepWalk
+from nodewise.models.baselines.logistic import fit_logistic
+from nodewise.models.baselines.planetoid import EitherPlanetoid
+from nodewise.models.baselines.planetoid_fit import fit_better_planetoid
 from nodewise.models.classifier import Classifier
-from nodewise.models.deepwalk import DeepWalk
-from nodewise.models.logistic import fit_logistic
-from nodewise.models.planetoid import EitherPlanetoid
-from nodewise.models.planetoid_fit import fit_better_planetoid
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.dispatch import compile_ahead
-from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.sparse import Features, SparseRows
 from nodewise.training.recipe import Recipe
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from nodewise.ops.rows import Features, SparseRows, as_features
+from nodewise.ops.sparse import Features, SparseRows, as_features
 
 # Kernels walk only what is there; with more than this share there, walking costs more than a
 # dense product.

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from nodewise.errors import DivergedError
+from nodewise.randomness import random_state, set_random_state
 from nodewise.training.early_stopping import Best, StoppingRule
 from nodewise.training.engines import Engine, Loss
-from nodewise.training.randomness import random_state, set_random_state
 
 Tensors = dict[str, Tensor]
 Epoch = dict[str, Any]
@@ -32,7 +32,7 @@ class Keeper(Protocol):
         """Add a line to the history."""
 
 
-class Nowhere:
+class NullKeeper:
     """A keeper that keeps nothing."""
 
     def load(self) -> None:
@@ -87,7 +87,7 @@ def fit(
     Raises:
         DivergedError: A term of the loss is not finite; the last checkpoint stays as it is.
     """
-    keeper = keeper or Nowhere()
+    keeper = keeper or NullKeeper()
     progress, saved_at = _resume(engine, keeper), perf_counter()
     while progress.epoch < rule.epochs and not rule.ends(progress.best):
         began = perf_counter()

@@ -48,6 +48,9 @@ _GROUPS: dict[str, type] = {
     "optimization": Optimization,
     "stopping": StoppingRule,
 }
+# Keys and values that had another name in older releases, as files and records still have them.
+_RENAMED_KEYS = {"max_neighbours": "max_neighbors"}
+_RENAMED_VALUES = {("normalization", "own"): "default"}
 _RATE = (0.0, 0.999)
 _BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("hidden_channels", "num_layers", "heads", "epochs", "patience"), (1, 10**9)),
@@ -56,7 +59,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     ),
     **dict.fromkeys(("lambda_global", "lambda_local", "lambda_modulation"), (0.0, 1e12)),
     "learning_rate": (1e-12, 1e3),
-    "max_neighbours": (0, 10**9),
+    "max_neighbors": (0, 10**9),
     "start_record_epoch": (-1, 10**9),
 }
 
@@ -100,6 +103,13 @@ class Recipe:
         """All keys and their values, as `config.toml` has them."""
         groups = (self.architecture, self.penalty, self.optimization, self.stopping)
         return {key: value for group in groups for key, value in asdict(group).items()}
+
+
+def current_settings(settings: Mapping[str, Any]) -> Settings:
+    """The settings under the names that this release uses."""
+    renamed = {_RENAMED_KEYS.get(key, key): value for key, value in settings.items()}
+    known = {key: value for key, value in renamed.items() if isinstance(value, str)}
+    return renamed | {k: _RENAMED_VALUES.get((k, v), v) for k, v in known.items()}
 
 
 def default_settings() -> Settings:
@@ -187,6 +197,7 @@ def check_settings(settings: Mapping[str, Any], where: str) -> Settings:
     Raises:
         RecipeError: A key is not known, or a value is not of its key's kind.
     """
+    settings = current_settings(settings)
     for key in settings:
         if key not in known_keys():
             raise UnknownKeyError(where, key)

@@ -27,9 +27,9 @@ from nodewise.ops.factored.dense import DenseMessages
 from nodewise.ops.factored.segments import WeightedSums
 from nodewise.ops.factored.sparse import SparseMessages
 from nodewise.ops.factored.visits import edge_runs
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.reference import modulation
-from nodewise.ops.rows import Features, SparseRows
+from nodewise.ops.sparse import Features, SparseRows
 
 # Numbers in the widest tensor of one chunk: 16 million float32 are 64 MB.
 CHUNK_NUMBERS = 1 << 24
@@ -55,7 +55,7 @@ def messages(
     weight: Tensor,
     scale: Pair,
     shift: Pair,
-    hood: Neighbourhood,
+    neighbors: Neighborhood,
     drop: DropConnect | None,
     slope: float,
 ) -> Tensor:
@@ -63,19 +63,21 @@ def messages(
     given = (weight, *scale, *shift)
     if isinstance(x, SparseRows) and not (x.is_crowded or _is_traced(weight)):
         limit = _limit(weight.device, _CACHED_LOCAL)
-        return _call(SparseMessages, x.values, *given, x, hood, drop, slope, limit)
+        return _call(SparseMessages, x.values, *given, x, neighbors, drop, slope, limit)
     rows = x.dense() if isinstance(x, SparseRows) else x
     if _is_traced(weight):
         if drop is not None:
-            return reference.messages(rows, weight, scale, shift, hood, drop, slope)
-        return _per_edge(rows, *given, hood.source, hood.target, slope)
+            return reference.messages(rows, weight, scale, shift, neighbors, drop, slope)
+        return _per_edge(rows, *given, neighbors.source, neighbors.target, slope)
     heads, out, width = weight.shape
     most_edges = _limit(weight.device) // max(heads * width, 1)
-    few_edges = hood.num_edges <= most_edges or 2 * hood.num_edges < out * hood.num_targets
+    few_edges = (
+        neighbors.num_edges <= most_edges or 2 * neighbors.num_edges < out * neighbors.num_targets
+    )
     if drop is None and few_edges:
-        return _per_edge_chunks(rows, given, hood, slope, most_edges)
+        return _per_edge_chunks(rows, given, neighbors, slope, most_edges)
     limit = _limit(weight.device, _CACHED_LOCAL)
-    return _call(DenseMessages, rows, *given, hood, drop, slope, limit)
+    return _call(DenseMessages, rows, *given, neighbors, drop, slope, limit)
 
 
 def _call(function: type[torch.autograd.Function], *args: Any) -> Tensor:
@@ -102,16 +104,16 @@ def _per_edge(
 
 
 def _per_edge_chunks(
-    x: Tensor, given: tuple[Tensor, ...], hood: Neighbourhood, slope: float, limit: int
+    x: Tensor, given: tuple[Tensor, ...], neighbors: Neighborhood, slope: float, limit: int
 ) -> Tensor:
     """Messages edge by edge, in chunks of targets that the backward pass computes again."""
     weight, scale_code, scale_expand, shift_code, shift_expand = given
     z = []
-    for first, last, edges in edge_runs(hood.ptr, None, limit):
+    for first, last, edges in edge_runs(neighbors.ptr, None, limit):
         codes = scale_code[first:last], scale_expand, shift_code[first:last], shift_expand
-        ends = hood.source[edges], hood.target[edges] - first
+        ends = neighbors.source[edges], neighbors.target[edges] - first
         args = (x, weight, *codes, *ends, slope)
-        if edges == slice(0, hood.num_edges):
+        if edges == slice(0, neighbors.num_edges):
             return _per_edge(*args)
         z.append(checkpoint(_per_edge, *args, use_reentrant=False, preserve_rng_state=False))
     return torch.cat(z)
@@ -160,15 +162,15 @@ def squares(scale: Pair, shift: Pair, slope: float) -> Pair:
     return _call(_Squares, *scale, slope, step), _call(_Squares, *shift, slope, step)
 
 
-def sum_neighbours(x: Tensor, weight: Tensor | None, hood: Neighbourhood) -> Tensor:
-    """As `reference.sum_neighbours`, without storing the rows of edges."""
-    if _is_traced(x) or hood.num_edges == 0:
-        return reference.sum_neighbours(x, weight, hood)
+def sum_neighbors(x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
+    """As `reference.sum_neighbors`, without storing the rows of edges."""
+    if _is_traced(x) or neighbors.num_edges == 0:
+        return reference.sum_neighbors(x, weight, neighbors)
     if weight is not None and weight.dim() == 2:
-        heads = [sum_neighbours(x[:, h], weight[:, h], hood) for h in range(weight.size(1))]
+        heads = [sum_neighbors(x[:, h], weight[:, h], neighbors) for h in range(weight.size(1))]
         return torch.stack(heads, 1)
-    back = hood.reverse
-    places = (hood.source, hood.ptr, back.source, back.edge_id, back.ptr)
+    back = neighbors.reverse
+    places = (neighbors.source, neighbors.ptr, back.source, back.edge_id, back.ptr)
     rows = x.reshape(len(x), -1)
     sums = _call(WeightedSums, rows, weight, *places, _limit(x.device))
     return sums.view(-1, *x.shape[1:])

@@ -22,7 +22,7 @@ from torch.nn.functional import leaky_relu
 
 from nodewise.ops.dropconnect import DropConnect, keep_mask
 from nodewise.ops.factored.segments import leaky_backward
-from nodewise.ops.neighbourhood import Neighbourhood
+from nodewise.ops.neighbors import Neighborhood
 
 
 class _Batch(NamedTuple):
@@ -40,17 +40,17 @@ class _Batch(NamedTuple):
 
 
 def _batches(
-    hood: Neighbourhood, numbers_per_edge: int, least: int, limit: int
+    neighbors: Neighborhood, numbers_per_edge: int, least: int, limit: int
 ) -> Iterator[_Batch]:
     """Batches of targets such that padded edges, or targets, times their numbers stay bounded.
 
     Args:
-        hood: The edges.
+        neighbors: The edges.
         numbers_per_edge: The width of an edge's tensors.
         least: How many edges a target counts for at least.
         limit: The largest number of numbers; the edges of one target are cut to stay below it.
     """
-    degree, order = torch.sort(hood.degree, stable=True)
+    degree, order = torch.sort(neighbors.degree, stable=True)
     degrees, slots = degree.tolist(), max(1, limit // max(numbers_per_edge, 1))
     begin = sum(d == 0 for d in degrees)
     while begin < len(degrees):
@@ -64,7 +64,7 @@ def _batches(
         ):
             longest, end = degrees[end], end + 1
         target = order[begin:end]
-        start, stop = hood.ptr[target, None], hood.ptr[target + 1, None]
+        start, stop = neighbors.ptr[target, None], neighbors.ptr[target + 1, None]
         for step in range(0, longest, slots):
             count = min(slots, longest - step)
             edge = start + torch.arange(step, step + count, device=start.device)
@@ -116,15 +116,15 @@ class DenseMessages(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, *args: Any) -> Tensor:
         """Return the messages, shape (E, H, out)."""
-        *given, hood, drop, slope, limit = args
+        *given, neighbors, drop, slope, limit = args
         ctx.save_for_backward(x, *given)
         heads, out, width = given[0].shape
         sizes = (width, heads * out, limit)
-        ctx.rest = hood, sizes, drop, slope
-        z = x.new_empty(hood.num_edges, heads * out)
-        for batch in _batches(hood, *sizes):
+        ctx.rest = neighbors, sizes, drop, slope
+        z = x.new_empty(neighbors.num_edges, heads * out)
+        for batch in _batches(neighbors, *sizes):
             local = _localize(batch.target, tuple(given), drop, slope).weight.flatten(1, 2)
-            x_j = _rows_of(x, hood, batch)
+            x_j = _rows_of(x, neighbors, batch)
             z[batch.edge[batch.valid]] = torch.bmm(x_j, local.transpose(1, 2))[batch.valid]
         return z.view(-1, heads, out)
 
@@ -133,25 +133,25 @@ class DenseMessages(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         """Return the gradients of the first six inputs."""
         x, *given = ctx.saved_tensors
-        hood, sizes, drop, slope = ctx.rest
+        neighbors, sizes, drop, slope = ctx.rest
         of_x = torch.zeros_like(x) if ctx.needs_input_grad[0] else None
         grads = [torch.zeros_like(one) for one in given]
         grad = grad.flatten(1)
-        for batch in _batches(hood, *sizes):
+        for batch in _batches(neighbors, *sizes):
             made = _localize(batch.target, tuple(given), drop, slope)
             g = grad[batch.edge] * batch.valid[..., None]
             if of_x is not None:
                 of_j = torch.bmm(g, made.weight.flatten(1, 2)).flatten(0, 1)
-                of_x.index_add_(0, hood.source[batch.edge.flatten()], of_j)
+                of_x.index_add_(0, neighbors.source[batch.edge.flatten()], of_j)
             if any(ctx.needs_input_grad[1:6]):
-                t = torch.bmm(g.transpose(1, 2), _rows_of(x, hood, batch)).view_as(made.weight)
+                t = torch.bmm(g.transpose(1, 2), _rows_of(x, neighbors, batch)).view_as(made.weight)
                 _add_gradients(batch.target, made, t, given, grads, slope)
         return of_x, *grads, *[None] * 4
 
 
-def _rows_of(x: Tensor, hood: Neighbourhood, batch: _Batch) -> Tensor:
+def _rows_of(x: Tensor, neighbors: Neighborhood, batch: _Batch) -> Tensor:
     """X_v for a batch of targets, shape (T, D, in)."""
-    source = hood.source[batch.edge.flatten()]
+    source = neighbors.source[batch.edge.flatten()]
     return x.index_select(0, source).view(*batch.edge.shape, -1)
 
 

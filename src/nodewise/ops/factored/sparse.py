@@ -102,14 +102,14 @@ class SparseMessages(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, *args: Any) -> Tensor:
         """Return the messages, shape (E, H, out)."""
-        *given, x, hood, drop, slope, limit = args
+        *given, x, neighbors, drop, slope, limit = args
         heads, out, _ = given[0].shape
         ctx.save_for_backward(values, *given)
         most_visits = limit // max(heads * max(out, 2 * given[1].size(2)), 1)
-        ctx.rest = (x, hood, most_visits), drop, slope
+        ctx.rest = (x, neighbors, most_visits), drop, slope
         tables = _Tables.of(*given)
-        z = values.new_empty(hood.num_edges, heads * out)
-        for walk in walks(x, hood, most_visits):
+        z = values.new_empty(neighbors.num_edges, heads * out)
+        for walk in walks(x, neighbors, most_visits):
             local = _form(walk, tables, heads, drop, slope).local.flatten(1)
             visited = values.index_select(0, walk.entry)
             z[walk.edges] = segment_sums(local, walk.use, walk.ptr, visited)

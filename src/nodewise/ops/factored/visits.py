@@ -13,8 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from nodewise.ops.neighbourhood import Neighbourhood, offsets
-from nodewise.ops.rows import SparseRows
+from nodewise.ops.neighbors import Neighborhood, offsets
+from nodewise.ops.sparse import SparseRows
 
 # Walks of so many visits or fewer are kept with the rows: 16 bytes for each visit and 20 for each
 # column use, of which there are no more than visits: 150 MB at most.
@@ -59,24 +59,24 @@ class Walk(NamedTuple):
     col_ptr: Tensor
 
 
-def walks(x: SparseRows, hood: Neighbourhood, limit: int) -> Iterator[Walk]:
+def walks(x: SparseRows, neighbors: Neighborhood, limit: int) -> Iterator[Walk]:
     """Walks over all edges, of at most `limit` visits unless a single edge has more.
 
     Those of few visits are kept with the places of `x` until other edges or a limit are given.
     """
     kept = x.kept_visits
-    if kept and kept[0] is hood and kept[1] == limit:
+    if kept and kept[0] is neighbors and kept[1] == limit:
         yield from kept[2]
         return
-    lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, hood.source)
+    lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, neighbors.source)
     visits = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-    runs = edge_runs(hood.ptr, visits, limit)
+    runs = edge_runs(neighbors.ptr, visits, limit)
     with torch.inference_mode(False):  # they may be kept for learning
-        made = (_walk(x, hood, *run) for run in runs)
+        made = (_walk(x, neighbors, *run) for run in runs)
         if int(visits[-1]) > KEPT_VISITS:
             yield from made
             return
-        kept[:] = hood, limit, list(made)
+        kept[:] = neighbors, limit, list(made)
     yield from kept[2]
 
 
@@ -114,9 +114,9 @@ def _runs(begin: int, end: int, cost: Tensor | None, limit: int, whole: int) -> 
         yield slice(begin, end)
 
 
-def _walk(x: SparseRows, hood: Neighbourhood, first: int, last: int, edges: slice) -> Walk:
+def _walk(x: SparseRows, neighbors: Neighborhood, first: int, last: int, edges: slice) -> Walk:
     """The visits of these edges, sorted both ways."""
-    source, target = hood.source[edges], hood.target[edges] - first
+    source, target = neighbors.source[edges], neighbors.target[edges] - first
     lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, source)
     edge = torch.repeat_interleave(lengths)
     ptr = offsets(edge, source.numel())

@@ -1,0 +1,56 @@
+"""What an encoder is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from nodewise.data.sources.source import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Features made from a column.
+
+    Args:
+        matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
+        unknown: The words or categories the encoder did not know and left out, and how often.
+        empty: How many cells were empty.
+        taken_for: What those are taken for.
+    """
+
+    matrix: Any
+    unknown: Mapping[str, int] = field(default_factory=dict)
+    empty: int = 0
+    taken_for: str = ""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Makes the features of one column; its fields are plain data, and go to JSON as they are."""
+
+    column: str
+    kind: ClassVar[str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        return (self.column,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each feature."""
+        raise NotImplementedError
+
+    def encode(self, table: Table) -> Block:
+        """The features of every row.
+
+        Raises:
+            TableError: A cell cannot be encoded.
+        """
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON keeps of it."""
+        return {"kind": self.kind, **asdict(self)}

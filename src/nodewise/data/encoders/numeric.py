@@ -1,0 +1,109 @@
+"""Numbers: filled where missing, centerd and scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodewise.data.cells import numbers_in
+from nodewise.data.encoders.encoder import Block, Encoder
+from nodewise.data.options import Missing
+from nodewise.data.sources.source import Table, among
+
+_FILL: dict[Missing, Callable[[NDArray[np.float64]], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "zero": lambda _: 0.0,
+}
+_WAY_OUT = "mend the cell, or leave the column out of the features"
+
+
+@dataclass(frozen=True)
+class NumericColumn(Encoder):
+    """A column of numbers, (value - mean) / scale.
+
+    Args:
+        column: The column.
+        fill: What an empty cell is taken for; None if that is an error.
+        mean: What is taken off.
+        scale: What it is divided by.
+    """
+
+    kind: ClassVar[str] = "numeric"
+    fill: float | None = None
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @classmethod
+    def fit(cls, table: Table, column: str, missing: Missing, scale: bool) -> NumericColumn:
+        """Learn what to fill in and how to scale.
+
+        A column of zeros and ones alone is left as it is: it has a sensible scale already, and
+        bag-of-words stay sparse.
+
+        Raises:
+            TableError: A cell is not a number, or infinite, or empty though that is an error.
+        """
+        numbers = numbers_in(table, column, _WAY_OUT)
+        given = numbers[~np.isnan(numbers)]
+        if not given.size:
+            raise table.error(
+                "has no number at all", column=column, way_out="leave it out of the features"
+            )
+        fill = None if missing == "error" else float(_FILL[missing](given))
+        plain = cls(column, fill)
+        filled = plain.filled(table, numbers)
+        if not scale or np.isin(given, (0.0, 1.0)).all():
+            return plain
+        mean, spread = float(filled.mean()), float(filled.std())
+        # What a constant column has of spread is rounding.
+        return cls(column, fill, mean, spread if spread > 1e-12 * abs(mean) else 1.0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column's name."""
+        return (self.column,)
+
+    def encode(self, table: Table) -> Block:
+        """One feature.
+
+        Raises:
+            TableError: A cell is not a number, or too large, or empty though that is an error.
+        """
+        given = numbers_in(table, self.column, _WAY_OUT)
+        scaled = (self.filled(table, given) - self.mean) / self.scale
+        filling = "" if self.fill is None else f"{self.fill:.6g}"
+        empty = int(np.isnan(given).sum())
+        return Block(scaled.astype(np.float32)[:, None], empty=empty, taken_for=filling)
+
+    def filled(self, table: Table, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The numbers with empty cells filled.
+
+        Raises:
+            TableError: One is empty though that is an error, or beyond what features can hold.
+        """
+        empty = np.isnan(numbers)
+        if self.fill is None and empty.any():
+            row = int(empty.argmax())
+            written = table.written(row, self.column)
+            raise table.error(
+                f"{'counts as' if written else 'is'} empty{among(int(empty.sum()), 'cells')}",
+                row=row,
+                column=self.column,
+                value=written,
+                way_out="fill it in, or choose missing (--missing): mean, median or zero",
+            )
+        huge = np.abs(numbers) > 1e30
+        if huge.any():
+            raise table.error(
+                "is beyond what features can hold",
+                row=int(huge.argmax()),
+                column=self.column,
+                value=float(numbers[huge.argmax()]),
+                way_out=_WAY_OUT,
+            )
+        return np.where(empty, 0.0 if self.fill is None else self.fill, numbers)

@@ -1,0 +1,79 @@
+"""Texts: bag-of-words or TF-IDF by scikit-learn, rebuilt from plain lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from nodewise.data.encoders.encoder import Block, Encoder
+from nodewise.data.options import TextAs
+from nodewise.data.sources.source import Table
+
+
+@dataclass(frozen=True)
+class WordsColumn(Encoder):
+    """A column of texts; an empty cell is a text without words.
+
+    Args:
+        column: The column.
+        text_as: Counts of words, or TF-IDF: the rarer a word, the more it counts, rows of length 1.
+        words: The vocabulary, in the order of the features.
+        idf: For TF-IDF, each word's weight.
+    """
+
+    kind: ClassVar[str] = "text"
+    text_as: TextAs = "tfidf"
+    words: tuple[str, ...] = ()
+    idf: tuple[float, ...] = ()
+
+    @classmethod
+    def fit(cls, table: Table, column: str, text_as: TextAs, max_words: int) -> WordsColumn:
+        """Learn the vocabulary: the most frequent words, `max_words` at most.
+
+        Raises:
+            TableError: There is no word of two letters or more in the column.
+        """
+        from sklearn.feature_extraction.text import (
+            CountVectorizer,
+            TfidfTransformer,
+        )
+
+        counter = CountVectorizer(max_features=max_words)
+        try:
+            counts = counter.fit_transform(_texts(table, column))
+        except ValueError as error:  # scikit-learn's word for an empty vocabulary
+            raise table.error(
+                "has no words", column=column, way_out="leave it out of the texts"
+            ) from error
+        idf = TfidfTransformer().fit(counts).idf_.tolist() if text_as == "tfidf" else ()
+        return cls(column, text_as, tuple(counter.get_feature_names_out()), tuple(idf))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each word behind the column's name."""
+        return tuple(f"{self.column}:{word}" for word in self.words)
+
+    def encode(self, table: Table) -> Block:
+        """A feature for each word of the vocabulary."""
+        texts, vectorizer = _texts(table, self.column), self._vectorizer()
+        known, analyze = frozenset(self.words), vectorizer.build_analyzer()
+        words = (word for text in texts for word in analyze(text))
+        unknown = Counter(word for word in words if word not in known)
+        return Block(csr_matrix(vectorizer.transform(texts), dtype=np.float32), unknown)
+
+    def _vectorizer(self) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+        if self.text_as == "bag":
+            return CountVectorizer(vocabulary=self.words)
+        vectorizer = TfidfVectorizer(vocabulary=self.words)
+        vectorizer.idf_ = np.array(self.idf)
+        return vectorizer
+
+
+def _texts(table: Table, column: str) -> list[str]:
+    return list(table.frame[column].astype("str").fillna(""))

@@ -1,0 +1,159 @@
+"""What was learned from the first table, so that a later one becomes the same features."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from torch import Tensor
+
+from nodewise.data.encoders.by_kind import encoder_from_dict
+from nodewise.data.encoders.encoder import Encoder
+from nodewise.data.feature_tensor import to_tensor
+from nodewise.data.options import Roles
+from nodewise.data.sources.open_source import FrameSource
+from nodewise.data.sources.source import Table
+from nodewise.errors import InputError
+from nodewise.io import replacing
+
+_FORMAT = "nodewise preprocessing 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of a table.
+
+    Args:
+        matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
+        unknown: Words or categories that were not known and left out, and how often, by column.
+        empty: Cells that were empty and what became of them, by column.
+    """
+
+    matrix: Any
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    empty: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """Vocabularies, categories, fillings, scales and columns, as plain data.
+
+    Args:
+        encoders: What makes the features, in their order.
+        class_names: The classes, in their order.
+        roles: Which columns are the id, the label, the ends of edges.
+        directed: Whether edges have a direction.
+    """
+
+    encoders: tuple[Encoder, ...]
+    class_names: tuple[str, ...] = ()
+    roles: Roles = field(default_factory=Roles)
+    directed: bool = False
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for each feature."""
+        return tuple(name for encoder in self.encoders for name in encoder.names)
+
+    def transform(self, frame: Any, *, sparse: bool | None = None) -> Tensor:
+        """The features of a pandas frame with the same columns, shape (rows, features), float32.
+
+        Args:
+            frame: The nodes.
+            sparse: Whether to give a `torch.sparse_csr` tensor; None decides by density.
+
+        Raises:
+            TableError: A column is not there, or a cell cannot be read as before.
+        """
+        return to_tensor(self.encode(FrameSource("nodes", frame).read(())).matrix, sparse)
+
+    def encode(self, table: Table) -> Features:
+        """The features of a table, and what was not known in it.
+
+        Raises:
+            TableError: A column is not there, or a cell cannot be read as before.
+        """
+        for encoder in self.encoders:
+            _check_columns(table, encoder)
+        blocks = [encoder.encode(table) for encoder in self.encoders]
+        names = [encoder.column for encoder in self.encoders]
+        by_name = dict(zip(names, blocks, strict=True))
+        unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
+        empty = {n: (block.empty, block.taken_for) for n, block in by_name.items() if block.empty}
+        return Features(_beside([block.matrix for block in blocks]), unknown, empty)
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        content = {
+            "format": _FORMAT,
+            "roles": asdict(self.roles),
+            "directed": self.directed,
+            "class_names": self.class_names,
+            "encoders": [encoder.to_dict() for encoder in self.encoders],
+        }
+        return json.dumps(content, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, content: str) -> Preprocessing:
+        """Read what `to_json` wrote.
+
+        Raises:
+            InputError: It is something else.
+        """
+        try:
+            fields = json.loads(content)
+            if fields["format"] != _FORMAT:
+                raise ValueError(f"its format is {fields['format']!r}")
+            return cls(
+                encoders=tuple(encoder_from_dict(encoder) for encoder in fields["encoders"]),
+                class_names=tuple(fields["class_names"]),
+                roles=Roles(**fields["roles"]),
+                directed=bool(fields["directed"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                "preprocessing",
+                f"cannot be read ({type(error).__name__}: {error})",
+                way_out="give what Preprocessing.save wrote",
+            ) from error
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, which is whole or not there."""
+        with replacing(Path(path)) as stream:
+            stream.write(self.to_json().encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Preprocessing:
+        """Read what `save` wrote.
+
+        Raises:
+            InputError: The file is not there, or is something else.
+        """
+        try:
+            content = Path(path).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                str(path), f"cannot be read ({error})", way_out="name a file of Preprocessing.save"
+            ) from error
+        return cls.from_json(content)
+
+
+def _check_columns(table: Table, encoder: Encoder) -> None:
+    absent = next((name for name in encoder.columns if name not in table.frame), None)
+    if absent is not None:
+        raise table.error(
+            "was a feature when the model was fitted, and is not here",
+            column=absent,
+            way_out="give a table with the same columns",
+        )
+
+
+def _beside(blocks: list[Any]) -> Any:
+    if any(sparse.issparse(block) for block in blocks):
+        return sparse.hstack([sparse.csr_matrix(block) for block in blocks], format="csr")
+    return np.concatenate(blocks, axis=1)

@@ -1,0 +1,1 @@
+"""Where a graph may come from: text tables, Parquet, npz, graph.node, NetworkX, PyG."""

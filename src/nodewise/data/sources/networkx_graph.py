@@ -1,0 +1,63 @@
+"""NetworkX graphs: attributes of nodes are columns, attributes of edges too."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from nodewise.data.build import build
+from nodewise.data.graph import GraphTable
+from nodewise.data.options import Options, Wish
+from nodewise.data.sources.open_source import FrameSource
+from nodewise.errors import TableError
+
+_NODE = "(node)"  # in parentheses, since no attribute of somebody's is called so
+
+
+def from_networkx(graph: Any, **options: Unpack[Options]) -> GraphTable:
+    """Make a graph of a NetworkX one.
+
+    A node's id is the node itself. Node attributes are what columns are elsewhere; one that holds
+    vectors, such as `x=[0.1, 0.2]`, becomes a column for each entry: `x_0`, `x_1`. Edges have a
+    direction if the graph says so; parallel edges are one.
+
+    Args:
+        graph: A NetworkX graph.
+        **options: Those of `read_graph`, but for `id`, `source`, `target` and `directed`; `label`,
+            `split`, `features` and `text` name node attributes, `weight` an edge attribute.
+
+    Returns:
+        The graph, with NetworkX's nodes as `ids`.
+
+    Raises:
+        TableError: An attribute is not there, or cannot be read.
+    """
+    if graph.number_of_nodes() == 0:
+        raise TableError("nodes", "the graph is empty", way_out="add nodes and edges")
+    if graph.number_of_edges() == 0:
+        raise TableError("edges", "the graph has none", way_out="add edges")
+    nodes = pd.DataFrame([attributes for _, attributes in graph.nodes(data=True)])
+    nodes.insert(0, _NODE, pd.Series(list(graph.nodes), dtype=object))
+    ends = pd.DataFrame([(source, target) for source, target in graph.edges()], dtype=object)
+    attributes = pd.DataFrame([attributes for *_, attributes in graph.edges(data=True)])
+    edges = pd.concat([ends.set_axis(["source", "target"], axis=1), attributes], axis=1)
+    options = {**options, "id": _NODE, "source": "source", "target": "target"}
+    options["directed"] = graph.is_directed()
+    sources = FrameSource("nodes", _spread(nodes)), FrameSource("edges", edges)
+    return build(*sources, Wish.of(options))
+
+
+def _spread(nodes: Any) -> Any:
+    """Columns of vectors of one length, as a column for each entry."""
+    columns = [_entries(name, nodes[name]) for name in nodes.columns]
+    return pd.concat(columns, axis=1)
+
+
+def _entries(name: Any, cells: Any) -> Any:
+    vectors = cells.map(lambda cell: isinstance(cell, list | tuple | np.ndarray))
+    if name == _NODE or not vectors.all() or cells.map(np.size).nunique() != 1:
+        return cells
+    matrix = np.stack([np.ravel(cell) for cell in cells])
+    return pd.DataFrame(matrix, columns=[f"{name}_{i}" for i in range(matrix.shape[1])])

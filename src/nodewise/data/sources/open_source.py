@@ -1,0 +1,115 @@
+"""Whatever holds a table, opened: a path, a pandas frame, a list of pairs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nodewise.data.sources.dialect import find_dialect
+from nodewise.data.sources.first_bytes import PARQUET, check_text, first_bytes
+from nodewise.data.sources.source import Source, Table
+from nodewise.data.sources.text_source import TextSource
+from nodewise.errors import TableError
+
+
+def open_source(thing: Any, name: str, *, header: bool = True) -> Source:
+    """Open a table.
+
+    Args:
+        thing: A path, a frame, or, for edges, pairs: an array or a list of shape (edges, 2).
+        name: What the table is, `nodes` or `edges`, where it has no path.
+        header: Whether a text file must begin with a header.
+
+    Raises:
+        TableError: It cannot be opened, or has no sound header.
+    """
+    if isinstance(thing, str | os.PathLike):
+        return _open_path(Path(thing).expanduser(), header)
+    if isinstance(thing, pd.DataFrame):
+        return FrameSource(name, thing)
+    return FrameSource(name, _pairs(thing, name))
+
+
+def _open_path(path: Path, header: bool) -> Source:
+    head = first_bytes(path)
+    if head.startswith(PARQUET):
+        return ParquetSource(path)
+    check_text(path, head)
+    return TextSource(path, find_dialect(path, head, header=header))
+
+
+def _pairs(thing: Any, name: str) -> Any:
+    pairs = np.asarray(thing)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise TableError(
+            name,
+            "must be a path, a pandas frame, or pairs of shape (edges, 2)",
+            value=f"{type(thing).__name__} of shape {pairs.shape}",
+            way_out="transpose an edge_index with edge_index.T",
+        )
+    return pd.DataFrame(pairs, columns=["source", "target"])
+
+
+class FrameSource(Source):
+    """A pandas frame; its rows are called by their index."""
+
+    def __init__(self, name: str, frame: Any) -> None:
+        self.name, self._frame = name, frame
+        self.columns = tuple(map(str, frame.columns))
+        repeated = pd.Index(self.columns).duplicated()
+        if repeated.any():
+            raise TableError(
+                name,
+                "has more than one column of this name",
+                column=self.columns[int(repeated.argmax())],
+                way_out="give every column a name of its own",
+            )
+
+    def read(self, as_text: Collection[str]) -> Table:
+        """The frame, its rows numbered from 0; cells keep their types."""
+        index = self._frame.index
+        if len(index) == 0:
+            raise TableError(self.name, "has no rows", way_out="give a row for each node or edge")
+        frame = self._frame.set_axis(list(self.columns), axis=1).reset_index(drop=True)
+        return Table(self.name, frame, lambda row: f"row {index[row]!r}")
+
+
+class ParquetSource(Source):
+    """A Parquet file; its rows are counted from 1."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet
+
+        self.name, self._path = str(path), path
+        try:
+            self._schema = parquet.read_schema(path)
+        except Exception as error:  # Arrow has an exception for each way of being damaged
+            raise self._broken(error) from error
+        self.columns = tuple(self._schema.names)
+
+    def read(self, as_text: Collection[str]) -> Table:
+        """Read all rows; columns have the types they were saved with.
+
+        Raises:
+            TableError: The file is damaged, or has no rows.
+        """
+        from pyarrow import parquet
+
+        try:
+            # An index that pandas saved comes as a column, like any other.
+            frame = parquet.read_table(self._path).to_pandas(ignore_metadata=True)
+        except Exception as error:
+            raise self._broken(error) from error
+        source = FrameSource(self.name, frame).read(as_text)
+        return Table(self.name, source.frame, lambda row: f"row {row + 1}")
+
+    def _broken(self, error: Exception) -> TableError:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return TableError(
+            self.name, f"is not a whole Parquet file ({reason})", way_out="write or copy it again"
+        )

@@ -1,0 +1,1 @@
+"""Graphs to files: text tables, Parquet, npz, graph.node."""

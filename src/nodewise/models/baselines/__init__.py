@@ -1,0 +1,1 @@
+"""Models that are no stack of layers: DeepWalk and Planetoid."""

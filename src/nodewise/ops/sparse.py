@@ -1,0 +1,230 @@
+"""Sparse node features as the kernels take them: three arrays, with gradients for the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
+
+from nodewise.errors import InputError
+from nodewise.ops.neighbors import Neighborhood, offsets
+from nodewise.ops.safety import check_shape, check_sparse, has_numbers
+
+# The share of entries from which on products and sums are taken of the dense matrix: they do
+# several times as many multiplications a second as those of sparse rows.
+_CROWDED = 0.2
+
+
+class Columns(NamedTuple):
+    """The same entries column by column.
+
+    Attributes:
+        ccol: Column f's entries are `ccol[f]` to `ccol[f + 1]`, int32, shape (width + 1,).
+        row: The row of each entry, int32, shape (nnz,).
+        entry: Where each entry stands among the rows' entries, int64, shape (nnz,).
+    """
+
+    ccol: Tensor
+    row: Tensor
+    entry: Tensor
+
+
+class Places(NamedTuple):
+    """Where the entries of sparse rows stand: `crow` and `col` of `SparseRows`."""
+
+    crow: Tensor
+    col: Tensor
+
+
+@dataclass
+class _Kept:
+    """What was found out about the places of some rows; shared by all that have the same."""
+
+    columns: Columns | None = None
+    flat: Tensor | None = None
+    pooled: tuple[Neighborhood, Places] | None = None
+    visits: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Node features in compressed sparse rows.
+
+    A `torch.sparse_csr` tensor drops out of autograd at most operations; its three arrays do not.
+
+    Attributes:
+        crow: Row u's entries are `crow[u]` to `crow[u + 1]`, int32, shape (N + 1,).
+        col: The column of each entry, int32, shape (nnz,).
+        values: The value of each entry, shape (nnz,).
+        width: How many columns there are.
+        is_thinned: Whether many of the entries may be zero, as dropout leaves them.
+    """
+
+    crow: Tensor
+    col: Tensor
+    values: Tensor
+    width: int
+    is_thinned: bool = False
+    _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
+    _dense: list[tuple[int, Tensor]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if has_numbers(self.crow):
+            check_sparse("x", self.crow, self.col, self.values, self.width)
+
+    @classmethod
+    def from_csr(cls, x: Tensor) -> SparseRows:
+        """Take a `torch.sparse_csr` matrix apart; 32-bit indices are half the memory to walk."""
+        crow, col = x.crow_indices(), x.col_indices()
+        # Before they are cut to 32 bits, which would bring large numbers back into range.
+        check_sparse("x", crow, col, x.values(), x.size(1))
+        check_shape("x.crow", crow, (x.size(0) + 1,))
+        if col.numel() >= 2**31:
+            raise InputError(
+                "x", "has too many entries for 32-bit offsets", value=col.numel(), way_out="cut it"
+            )
+        return cls(crow.to(torch.int32), col.to(torch.int32), x.values(), x.size(1))
+
+    @classmethod
+    def from_dense(cls, x: Tensor) -> SparseRows:
+        """Keep what is not zero."""
+        row, col = x.nonzero(as_tuple=True)
+        return cls(offsets(row, len(x)).int(), col.int(), x[row, col], x.size(1))
+
+    @property
+    def columns(self) -> Columns:
+        """The entries column by column, sorted once."""
+        if self._kept.columns is None:
+            with torch.inference_mode(False):  # like all that is kept: it may be for learning
+                column, entry = torch.sort(self.col.long(), stable=True)
+                ccol = offsets(column, self.width).to(torch.int32)
+                row = self._row()[entry].to(torch.int32)
+                self._kept.columns = Columns(ccol, row, entry)
+        return self._kept.columns
+
+    def pooled_places(self, neighbors: Neighborhood) -> Places:
+        """Where the sums of these rows over each C_v have entries, found once for a graph."""
+        if self._kept.pooled is None or self._kept.pooled[0] is not neighbors:
+            with torch.inference_mode(False):
+                self._kept.pooled = neighbors, _united(self, neighbors)
+        return self._kept.pooled[1]
+
+    @property
+    def kept_visits(self) -> list[Any]:
+        """What `nodewise.ops.factored.visits` keeps with these places, for some edges."""
+        return self._kept.visits
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so little is zero that products and sums of the dense matrix are faster."""
+        return self.values.numel() >= _CROWDED * self.num_rows * self.width
+
+    def _row(self) -> Tensor:
+        """The row of each entry."""
+        rows = torch.arange(self.num_rows, device=self.device)
+        return torch.repeat_interleave(rows, (self.crow[1:] - self.crow[:-1]).long())
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return self.crow.numel() - 1
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The values' type."""
+        return self.values.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the values are."""
+        return self.values.device
+
+    def with_values(self, values: Tensor) -> SparseRows:
+        """The same places, other values."""
+        return replace(self, values=values)
+
+    def dense(self) -> Tensor:
+        """The same matrix, dense; made once for the same values, unless its gradient is wanted."""
+        # An inference tensor has no version that would tell of changes.
+        version = None if self.values.is_inference() else self.values._version
+        for kept, made in self._dense:
+            if kept == version:
+                return made
+        if self._kept.flat is None:
+            with torch.inference_mode(False):
+                self._kept.flat = self._row() * self.width + self.col
+        flat = self.values.new_zeros(self.num_rows * self.width)
+        flat.scatter_add_(0, self._kept.flat, self.values)
+        out = flat.view(self.num_rows, self.width)
+        if version is not None and not (out.requires_grad or out.is_inference()):
+            self._dense[:] = [(version, out)]
+        return out
+
+    def take(self, index: Tensor) -> SparseRows:
+        """The rows named by `index`, in that order."""
+        lengths = (self.crow[1:] - self.crow[:-1])[index]
+        crow = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).to(torch.int32)
+        shift = torch.repeat_interleave(self.crow[index] - crow[:-1], lengths)
+        entry = torch.arange(shift.numel(), device=self.device) + shift
+        return SparseRows(crow, self.col[entry], self.values[entry], self.width)
+
+
+def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
+    """The columns that occur in each C_v: a product of patterns."""
+    from scipy.sparse import csr_matrix
+
+    def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
+        return csr_matrix((torch.ones(index.numel()).numpy(), index.numpy(), ptr.numpy()), shape)
+
+    graph = pattern(neighbors.ptr, neighbors.source, (neighbors.num_targets, rows.num_rows))
+    united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
+    united.sort_indices()
+    return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
+
+
+Features = Tensor | SparseRows
+
+# From a CSR tensor to the versions of its indices when seen, and its rows, as long as it lives.
+_rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
+
+
+def as_features(x: Features) -> Features:
+    """What the ops take: a dense tensor as it is, a CSR tensor as its three arrays."""
+    if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
+        return x
+    versions = _versions(x)
+    kept = _rows_of.get(x)  # type: ignore[no-untyped-call]
+    if kept is None or versions is None or kept[0] != versions:
+        kept = _rows_of[x] = versions, SparseRows.from_csr(x)
+    return kept[1].with_values(x.values())  # type: ignore[no-any-return]
+
+
+def _versions(x: Tensor) -> tuple[int, int] | None:
+    """The version counters of a CSR tensor's indices; None where they are not counted."""
+    if x.is_inference():
+        return None
+    return x.crow_indices()._version, x.col_indices()._version
+
+
+def take_rows(x: Features, index: Tensor) -> Features:
+    """Rows of either kind of features."""
+    return x.take(index) if isinstance(x, SparseRows) else x[index]
+
+
+def check_rows(x: Features, width: int, count: int | None = None) -> None:
+    """Check that features have so many columns, and so many rows.
+
+    Raises:
+        InputError: They have not.
+    """
+    rows = (x.num_rows, x.width) if isinstance(x, SparseRows) else tuple(x.shape)
+    if len(rows) != 2 or rows[1] != width or count not in (None, rows[0]):
+        expected = f"({'nodes' if count is None else count}, {width})"
+        raise InputError(
+            "x", f"must have the shape {expected}", value=rows, way_out="check the sizes"
+        )

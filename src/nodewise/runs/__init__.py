@@ -1,0 +1,1 @@
+"""A run as files: its folder, its record, what is read back from it and exported."""

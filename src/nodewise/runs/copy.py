@@ -1,0 +1,62 @@
+"""A finished run taken to another folder, whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import copyfileobj
+from typing import Any
+
+from nodewise.io import replacing, writing
+from nodewise.runs.folder import (
+    CONFIG,
+    DIAGNOSTICS,
+    HISTORY,
+    MODEL,
+    PREPROCESSING,
+    RESULT,
+    RunFolder,
+    check_config,
+    open_run,
+)
+
+# The result comes last: it says that everything is there.
+_FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
+_CHOSEN = ("model", "settings")
+
+
+def copy_run(source: Path, target: Path) -> None:
+    """Copy a finished run; a target that holds it already stays as it is.
+
+    Raises:
+        RunError: The target holds another run, or cannot be written.
+    """
+    with open_run(target, RunFolder(source).config) as run:
+        if run.result is not None:
+            return
+        for path in (source / name for name in _FILES):
+            if path.exists():
+                with writing(target / path.name), path.open("rb") as content:
+                    _write(target / path.name, content)
+
+
+def check_room(target: Path, config: Mapping[str, Any]) -> None:
+    """Check, before a run is chosen, that its folder does not hold something else.
+
+    Args:
+        target: Where a copy will go.
+        config: That of a run which may become the copy; another could have another model and
+            other settings.
+
+    Raises:
+        RunError: The folder holds another run.
+    """
+    run = RunFolder(target)
+    if (target / CONFIG).exists():
+        there = run.config
+        check_config(run, {**config, **{key: there[key] for key in _CHOSEN if key in there}})
+
+
+def _write(path: Path, content: Any) -> None:
+    with replacing(path) as stream:
+        copyfileobj(content, stream)

@@ -1,0 +1,242 @@
+"""A run's folder: configuration, history, checkpoint, model, result.
+
+Whatever happens to the process, a folder is either finished, can be continued, or says what is
+wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+from torch import Tensor
+
+from nodewise.errors import RunError
+from nodewise.io import load_tensors, replacing, save_tensors, write_json, writing
+from nodewise.runs.lock import holding
+from nodewise.training.loop import Epoch, Tensors
+from nodewise.training.recipe import current_settings, default_settings
+
+if TYPE_CHECKING:
+    from nodewise.data.preprocessing import Preprocessing
+
+CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
+PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
+_CHECKPOINT = Path("checkpoint") / "last.safetensors"
+
+
+class RunFolder:
+    """One run's files; a `Keeper` of the loop. Use `open_run` to hold it alone.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: list[str] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What `config.toml` says.
+
+        Raises:
+            RunError: There is none, or it is not TOML.
+        """
+        try:
+            return _current(tomllib.loads((self.path / CONFIG).read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise RunError(
+                str(self.path / CONFIG),
+                f"cannot be read ({error})",
+                way_out="name a folder that `nodewise train` wrote",
+            ) from error
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """What `result.json` says; None before the run has ended.
+
+        Raises:
+            RunError: It is not JSON.
+        """
+        return self._json(RESULT)
+
+    @property
+    def diagnostics(self) -> dict[str, Any] | None:
+        """What `diagnostics.json` says; None where there is none.
+
+        Raises:
+            RunError: It is not JSON.
+        """
+        return self._json(DIAGNOSTICS)
+
+    def _json(self, name: str) -> dict[str, Any] | None:
+        path = self.path / name
+        if not path.exists():
+            return None
+        try:
+            return _current(dict(json.loads(path.read_bytes())))
+        except (OSError, ValueError, TypeError) as error:
+            raise RunError(
+                str(path), f"cannot be read ({error})", way_out="delete it, and run again"
+            ) from error
+
+    @property
+    def history(self) -> list[Epoch]:
+        """The epochs that `history.jsonl` has; a last line cut short by a crash is left out."""
+        path = self.path / HISTORY
+        text = path.read_text("utf-8") if path.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How tables became the features that the run was trained on.
+
+        Raises:
+            RunError: The run was not trained on tables.
+        """
+        from nodewise.data.preprocessing import Preprocessing
+
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            raise RunError(
+                str(self.path),
+                f"has no {PREPROCESSING}: it was trained on no tables, and can read none",
+                way_out="name a data set with the same features instead",
+            )
+        return Preprocessing.load(path)
+
+    def keep_preprocessing(self, preprocessing: Preprocessing) -> None:
+        """Keep it with the run, so that later tables can be read."""
+        path = self.path / PREPROCESSING
+        if not path.exists():
+            with writing(path):
+                preprocessing.save(path)
+
+    def keep_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
+        """Keep what the run's page shows."""
+        write_json(self.path / DIAGNOSTICS, diagnostics)
+
+    def load(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The last checkpoint; the history is cut back to it."""
+        checkpoint = None
+        if (self.path / _CHECKPOINT).exists():
+            checkpoint = load_tensors(self.path / _CHECKPOINT)
+        self._cut_history(0 if checkpoint is None else checkpoint[1]["epoch"])
+        return checkpoint
+
+    def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
+        """Replace the checkpoint, the history first: it is never behind."""
+        self._flush()
+        save_tensors(self.path / _CHECKPOINT, tensors, about)
+
+    def record(self, epoch: Epoch) -> None:
+        """Remember a line of history until the next checkpoint."""
+        self._lines.append(json.dumps(epoch))
+
+    def forget_history(self) -> None:
+        """Begin the history anew."""
+        self._cut_history(0)
+
+    def finish(self, weights: Mapping[str, Tensor], result: Mapping[str, Any]) -> None:
+        """Write model and result; the result comes last and says that all is there."""
+        self._flush()
+        save_tensors(self.path / MODEL, weights, {"model": result["model"]})
+        write_json(self.path / RESULT, result)
+        (self.path / _CHECKPOINT).unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        path = self.path / HISTORY
+        with writing(path), path.open("a") as stream:
+            stream.writelines(f"{line}\n" for line in self._lines)
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._lines.clear()
+
+    def _cut_history(self, epochs: int) -> None:
+        """Keep the lines of the first epochs; a killed process may have left more, or half a line.
+
+        They are one line an epoch, so counting is enough.
+        """
+        path = self.path / HISTORY
+        lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
+        with writing(path), replacing(path) as stream:
+            stream.writelines(lines)
+
+
+def _current(content: dict[str, Any]) -> dict[str, Any]:
+    """What a file says, its settings under the names that this release uses."""
+    settings = content.get("settings")
+    if isinstance(settings, dict):
+        return {**content, "settings": current_settings(settings)}
+    return content
+
+
+@contextmanager
+def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
+    """Hold a run's folder alone; make it, or check that it holds the very run `config` says.
+
+    Raises:
+        RunError: Another process works in it, or it holds another run.
+    """
+    with holding(path):
+        folder = RunFolder(path)
+        _match(folder, dict(config))
+        yield folder
+
+
+def _match(folder: RunFolder, config: dict[str, Any]) -> None:
+    path = folder.path / CONFIG
+    if not path.exists():
+        with writing(path), replacing(path) as stream:
+            tomli_w.dump(config, stream)
+    else:
+        check_config(folder, config)
+
+
+def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
+    """Check that a folder holds the very run that `config` says.
+
+    Raises:
+        RunError: It holds another; the error names the first key that differs.
+    """
+    found = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
+    if found is not None:
+        raise RunError(
+            str(folder.path),
+            f"holds a run with {found}",
+            way_out="choose another folder with --out, or ask for the same run",
+        )
+
+
+def first_difference(there: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
+    """The first key in which two configurations differ, as `key = this, not that`.
+
+    A key of a recipe that was unknown when a run was made had its default. The package's version is
+    told and does not matter: `results_version` says whether runs come out differently.
+    """
+    one, other = (
+        _flat({**kept, "settings": {**default_settings(), **kept.get("settings", {})}})
+        for kept in (there, asked)
+    )
+    for key in sorted((one.keys() | other.keys()) - {"nodewise"}):
+        if one.get(key) != other.get(key):
+            _, of_file, what = key.partition("graph.files_sha256.")
+            if of_file and one.get(key) and other.get(key):
+                return f"another version of {one.get(f'graph.files.{what}')}"
+            return f"{key} = {one.get(key)!r}, not {other.get(key)!r}"
+    return None
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat = {}
+    for key, value in table.items():
+        inner = _flat(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
+        flat.update({f"{prefix}{name}": kept for name, kept in inner.items()})
+    return flat

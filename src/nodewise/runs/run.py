@@ -1,0 +1,263 @@
+"""One run: a model, a recipe, a graph and a seed become a record."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+from torch.nn import Module
+
+from nodewise._version import __version__
+from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
+from nodewise.data.splits import Split
+from nodewise.models.zoo import build_model
+from nodewise.randomness import own_randomness
+from nodewise.runs.diagnostics import diagnose
+from nodewise.runs.folder import open_run
+from nodewise.training.engines import Engine, Graph, check_weights, make_engine
+from nodewise.training.inputs import prepare
+from nodewise.training.loop import Epoch, Keeper, Progress, fit
+from nodewise.training.metrics import score
+from nodewise.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from nodewise.data.preprocessing import Preprocessing
+
+
+# Raised whenever a change makes runs come out differently by more than rounding or another draw of
+# the same random numbers, so that records from before and after are never taken for one experiment.
+# A test notices such changes.
+RESULTS_VERSION = 1
+
+
+# Makes a model of the caller's own from the numbers of features and classes.
+Factory = Callable[[int, int], Module]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to train on what; a seed makes it a run.
+
+    Attributes:
+        data: The graph, with `x`, `edge_index` and `y`.
+        split: Which nodes are for what.
+        source: Where graph and split come from, for the record: `dataset` and more.
+        model: A name of the zoo, or what to call a model of the caller's own.
+        recipe: How to build and train it.
+        build: Makes a model of the caller's own from the numbers of features and classes; its
+            `forward` takes (x, edge_index).
+        ids: The nodes' own names; None calls them by their numbers.
+        preprocessing: What a later table needs to become the same features, if tables were read.
+        known_sha256: The graph's fingerprint, where somebody has taken it already.
+    """
+
+    data: Data
+    split: Split
+    source: Mapping[str, Any]
+    model: str
+    recipe: Recipe
+    build: Factory | None = field(default=None, repr=False)
+    ids: Sequence[Any] | None = field(default=None, repr=False)
+    preprocessing: Preprocessing | None = field(default=None, repr=False)
+    known_sha256: str | None = field(default=None, repr=False)
+
+    @cached_property
+    def graph_sha256(self) -> str:
+        """The graph's fingerprint."""
+        return self.known_sha256 or graph_sha256(self.data)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What an engine learns from."""
+        x = prepare(self.data.x, self.recipe.optimization.features)
+        weight = self.data.get("edge_weight")
+        return Graph(x, self.data.edge_index, self.data.y, self.split, weight)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """Names of the classes, numbers where there are no names."""
+        names = self.data.get("class_names")
+        return list(names) if names else [str(k) for k in range(int(self.data.y.max()) + 1)]
+
+    def config(self, seed: int) -> dict[str, Any]:
+        """What makes a run this run and no other, as `config.toml` has it."""
+        return {
+            "nodewise": __version__,
+            "results_version": RESULTS_VERSION,
+            "model": self.model,
+            "recipe": self.recipe.name,
+            "seed": seed,
+            "split_sha256": self.split.sha256(),
+            "graph": {
+                **self.source,
+                "sha256": self.graph_sha256,
+                "nodes": int(self.data.x.size(0)),
+                "features": int(self.data.x.size(1)),
+                "feature_names_sha256": names_sha256(self.data.get("feature_names")),
+                "classes": self.class_names,
+                **({"weighted": True} if self.graph.edge_weight is not None else {}),
+            },
+            "settings": self.recipe.settings,
+        }
+
+    def fresh_model(self) -> Module:
+        """A model with new weights, from torch's random state.
+
+        Raises:
+            InputError: It would leave out the weights that edges have.
+        """
+        nodes, features = self.data.x.shape
+        sizes = (int(features), len(self.class_names), int(nodes))
+        model = new_model(self.model, sizes, self.recipe, self.build)
+        check_weights(model, self.graph.edge_weight)
+        return model.to(self.data.y.device)
+
+    def engine(self) -> Engine:
+        """A fresh model on the graph."""
+        return make_engine(self.fresh_model(), self.graph, self.recipe)
+
+
+def new_model(
+    name: str, sizes: tuple[int, int, int], recipe: Recipe, build: Factory | None = None
+) -> Module:
+    """A model of the zoo as a recipe has it, or one of the caller's own.
+
+    Args:
+        name: The model's name.
+        sizes: How many features, classes and nodes.
+        recipe: What shapes it.
+        build: Makes a model of the caller's own from the numbers of features and classes.
+    """
+    if build is not None:
+        return build(*sizes[:2])
+    return build_model(name, *sizes, **vars(recipe.architecture))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How others take part in a run.
+
+    Attributes:
+        epoch: Called after every epoch with its line of history.
+        stop: Asked after every epoch whether to save and stop.
+        checkpoint_seconds: Time between checkpoints.
+    """
+
+    epoch: Callable[[Epoch], None] = lambda line: None
+    stop: Callable[[], bool] = lambda: False
+    checkpoint_seconds: float = 10.0
+
+
+def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) -> dict[str, Any]:
+    """Train in a folder, from its last checkpoint on, and return the record.
+
+    A finished run is not trained again. An interrupted one has `interrupted` in its record, and
+    the record is not written.
+
+    Raises:
+        RunError: Another process works there, or the folder holds another run.
+        DivergedError: The loss became infinite or undefined.
+    """
+    with open_run(folder, task.config(seed)) as run:
+        if task.preprocessing is not None:
+            run.keep_preprocessing(task.preprocessing)
+        record = run.result
+        if record is None:
+            engine, record, logits = train(task, seed, run, watch)
+            if logits is not None:
+                ids = range(task.graph.y.numel()) if task.ids is None else task.ids
+                found = diagnose(engine.model, task.graph, logits, task.class_names, ids)
+                run.keep_diagnostics(found)
+                run.finish(engine.model.state_dict(), record)
+        return record
+
+
+class Trained(NamedTuple):
+    """What comes out of training.
+
+    Attributes:
+        engine: The engine, its model with the weights of the epoch that was kept.
+        record: The run's record.
+        logits: What the model says of all nodes; None if training was interrupted.
+    """
+
+    engine: Engine
+    record: dict[str, Any]
+    logits: Tensor | None
+
+
+def train(
+    task: Task, seed: int, keeper: Keeper | None = None, watch: Watch | None = None
+) -> Trained:
+    """Train, without writing anything but what the keeper keeps."""
+    watch = watch or Watch()
+    with own_randomness(seed):
+        engine = task.engine()
+        progress = fit(
+            engine,
+            task.recipe.stopping,
+            keeper,
+            watch.epoch,
+            watch.stop,
+            watch.checkpoint_seconds,
+        )
+    logits = None if progress.interrupted else engine.logits()
+    return Trained(engine, record_of(task, seed, engine.model, progress, logits), logits)
+
+
+def record_of(
+    task: Task, seed: int, model: Module, progress: Progress, logits: Tensor | None
+) -> dict[str, Any]:
+    """A run's record: every number that is printed anywhere comes from one."""
+    record = {
+        "dataset": task.source.get("dataset"),
+        "model": task.model,
+        "recipe": task.recipe.name,
+        "seed": seed,
+        "interrupted": progress.interrupted,
+        "epochs": progress.epoch,
+        "best_epoch": progress.best.epoch,
+        "seconds": progress.seconds,
+    }
+    if logits is None:
+        return record
+    return {
+        **record,
+        **judge(logits, task.data.y, task.split),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "split_sha256": task.split.sha256(),
+        "graph_sha256": task.graph_sha256,
+        "logits_sha256": logits_sha256(logits),
+        "settings": task.recipe.settings,
+        "versions": versions(),
+    }
+
+
+def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
+    """Scores on the validation and test nodes, where there are any."""
+    labels, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
+    known = labels[np.concatenate([nodes for _, nodes in split])]
+    scores: dict[str, float] = {}
+    for part, nodes in split:
+        if part != "train" and len(nodes):
+            found = score(labels[nodes], predicted[nodes], known)
+            scores |= {f"{part}_{name}": value for name, value in vars(found).items()}
+    return scores
+
+
+def versions() -> dict[str, str]:
+    """What computed a record."""
+    names = ["torch", "torch-geometric", "numpy", *(["numba"] if find_spec("numba") else [])]
+    packages = {name: version(name) for name in names}
+    own = {"nodewise": __version__, "python": platform.python_version()}
+    return {**own, **packages}

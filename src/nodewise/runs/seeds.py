@@ -1,0 +1,55 @@
+"""Several runs of one task, one seed each: where they lie and what they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from nodewise.io import write_json
+from nodewise.runs.run import Task, Watch, train_in
+
+SUMMARY = "summary.json"
+_AVERAGED = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
+
+
+def seed_folder(out: Path, seed: int) -> Path:
+    """Where the run of a seed lies."""
+    return out / f"seed-{seed}"
+
+
+def train_seeds(
+    out: Path, task: Task, seeds: Iterable[int], watch: Callable[[int], Watch]
+) -> list[dict[str, Any]]:
+    """Train one run after the other; finished ones are only read.
+
+    Args:
+        out: The folder of all runs; a summary is written there.
+        task: What to train.
+        seeds: One for each run.
+        watch: Who watches the run of a seed.
+
+    Returns:
+        The records; the last one is of an interrupted run where somebody asked to stop.
+    """
+    records = []
+    for seed in seeds:
+        record = train_in(seed_folder(out, seed), task, seed, watch(seed))
+        records.append(record)
+        if record["interrupted"]:
+            return records
+    write_json(out / SUMMARY, summarize(records))
+    return records
+
+
+def summarize(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means and standard deviations (of a sample) over runs, the time they took, and the runs."""
+    summary: dict[str, Any] = {}
+    for name in _AVERAGED:
+        values = [record[name] for record in records if name in record]
+        if values:
+            summary[f"{name}_mean"] = fmean(values)
+            summary[f"{name}_std"] = stdev(values) if len(values) > 1 else 0.0
+    summary["seconds"] = sum(record["seconds"] for record in records)
+    return {**summary, "runs": list(records)}

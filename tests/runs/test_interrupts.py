@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from nodewise.runs.interrupts import telling_interrupts
+
+
+def interrupted_import() -> None:
+    """What Python makes of Ctrl-C in the midst of the import of a compiled module."""
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+    except KeyboardInterrupt as interrupt:
+        raise ImportError("initialization failed") from interrupt
+
+
+def test_an_import_that_ctrl_c_ended_is_told_as_ctrl_c() -> None:
+    with pytest.raises(KeyboardInterrupt), telling_interrupts(), telling_interrupts():
+        interrupted_import()
+
+
+def test_what_goes_wrong_by_itself_is_told_as_it_is() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ImportError), telling_interrupts():
+        raise ImportError("initialization failed")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with telling_interrupts():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# A command whose imports are interrupted, as by somebody who has thought better of it.
+PROGRAM = """
+import os, signal
+from nodewise.cli import app
+def commands():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+    except KeyboardInterrupt as interrupt:
+        raise ImportError("initialization failed") from interrupt
+app.app = commands
+app.main()
+"""
+
+
+def test_the_command_line_ends_with_130() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        # Whatever runs the tests may ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr) == (130, "")
