@@ -12,7 +12,7 @@ import pytest
 # use, too, the suite took several times as long.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# A shell's background job ignores Ctrl-C, and so would every process that tests start and interrupt.
+# A shell's background job ignores Ctrl-C, and so would processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

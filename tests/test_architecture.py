@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import nodewise
@@ -25,7 +26,7 @@ def may_import() -> dict[str, set[str]]:
     below: dict[str, set[str]] = {name: set() for row in ROWS for name in row}
     for _ in below:
         for row in ROWS:
-            for lower, upper in zip(row, row[1:], strict=False):
+            for lower, upper in pairwise(row):
                 below[upper] |= {lower, *below[lower]}
     return below
 
@@ -46,7 +47,7 @@ def imports() -> Iterator[tuple[Path, str]]:
 
 def package(module: str) -> str:
     """The package, or the module beside the packages, that a module belongs to."""
-    return (module.split(".") + ["__init__"])[1]
+    return [*module.split("."), "__init__"][1]
 
 
 def wrong_way() -> list[str]:

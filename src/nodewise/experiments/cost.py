@@ -42,9 +42,8 @@ def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict
         return None
     # A key of a recipe that was unknown when it was measured had its default.
     kept = record.get("settings")
-    record["settings"] = (
-        {**default_settings(), **current_settings(kept)} if isinstance(kept, dict) else kept
-    )
+    if isinstance(kept, dict):
+        record["settings"] = {**default_settings(), **current_settings(kept)}
     for key, asked in _identity(dataset, model, variant).items():
         if record.get(key) != asked:
             raise RunError(

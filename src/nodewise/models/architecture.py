@@ -33,7 +33,8 @@ class Architecture:
         heads: Heads of the layers before the last, for models with attention.
         context: How C_v becomes c_v: "mean", "sum" under the aggregator's weights, or the name of a
             PyG aggregation.
-        normalization: The weight of a message: "default" is the backbone's (GCN: symmetric, GIN: none).
+        normalization: The weight of a message; "default" is that of the backbone (GCN: symmetric,
+            GIN: none).
         self_weight: What a node weighs in its own neighborhood, before normalization.
         max_neighbors: Keep only so many members of C_v, the first by number; 0 keeps all.
         input_dropout: Rate on each layer's input.

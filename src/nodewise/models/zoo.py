@@ -18,7 +18,8 @@ from nodewise.models.architecture import Architecture
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.classifier import Classifier, film_convs, localized_convs
-from nodewise.nn.aggregators import GCN_RULE, Aggregator, AggregatorFactory, Gat, WeightedSum
+from nodewise.nn.aggregators import Aggregator, AggregatorFactory, Gat, WeightedSum
+from nodewise.nn.aggregators.sums import GCN_RULE
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
 

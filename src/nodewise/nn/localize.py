@@ -26,8 +26,8 @@ from nodewise.nn.aggregators import (
     Messages,
     PostProcess,
     WeightedSum,
-    project_targets,
 )
+from nodewise.nn.aggregators.base import project_targets
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 
