@@ -71,6 +71,7 @@ def test_what_no_exception_reaches_ends_with_all_stacks(tmp_path: Path) -> None:
     assert "in deaf\n" in done.stderr and "in test_holds_the_lock\n" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_is_replaced_and_its_test_named(tmp_path: Path) -> None:
     tests = {"test_a": HOLDS_THE_LOCK, "test_b": FAILS_AND_HANGS, "test_c": WAITS, "test_d": PASSES}
     done = run(tmp_path, tests, "-n", "1", "--dist", "worksteal")

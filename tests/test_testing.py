@@ -85,7 +85,9 @@ def test_a_lambda_that_does_nothing_is_caught() -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("normalization", ["none", "mean", "count"])
+@pytest.mark.parametrize(
+    "normalization", ["none", *(pytest.param(n, marks=pytest.mark.slow) for n in ("mean", "count"))]
+)
 def test_law_7_pulled_to_attention_it_becomes_gat(normalization: str) -> None:
     """On a graph whose edges a linear generator can tell apart, the limit is one-head GAT."""
     torch.manual_seed(0)

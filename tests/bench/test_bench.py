@@ -104,6 +104,7 @@ def test_a_plot_that_cannot_be_drawn_is_told_before_anything_is_measured(
     assert isinstance(result.exception, InputError) and says in str(result.exception)
 
 
+@pytest.mark.slow
 def test_scale_measures_and_draws(tmp_path: Path) -> None:
     figures = bench_scale((1000, 2000), repeats=1, progress=lambda line: None)
     assert [point["edges"] for point in figures["points"]] == [1000, 2000]

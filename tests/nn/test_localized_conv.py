@@ -230,7 +230,11 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("levels", [{}, {"node_level": False}], ids=["localized", "global W"])
+@pytest.mark.parametrize(
+    "levels",
+    [{}, pytest.param({"node_level": False}, marks=pytest.mark.slow)],
+    ids=["localized", "global W"],
+)
 def test_weight_dropout_is_right_on_average(x: Tensor, levels: dict[str, bool]) -> None:
     torch.manual_seed(1)
     conv = LocalizedConv(5, 4, weight_dropout=0.4, **levels).double()
