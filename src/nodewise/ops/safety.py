@@ -29,13 +29,8 @@ class Facts(NamedTuple):
     last: int
 
 
-class _Kept(NamedTuple):
-    tensor: ref[Tensor]
-    version: int
-    facts: Facts
-
-
-_kept: dict[int, _Kept] = {}
+# From a tensor's identity to the tensor, its version when it was looked at, and what was found out.
+_known: dict[int, tuple[ref[Tensor], int, Facts]] = {}
 
 
 def has_numbers(tensor: Tensor) -> bool:
@@ -67,24 +62,26 @@ def facts(name: str, index: Tensor) -> Facts:
     Raises:
         InputError: It holds no integers.
     """
-    if index.is_inference():  # such a tensor has no version that would tell of changes
-        return _find_facts(name, index)
-    key, version = id(index), index._version
-    kept = _kept.get(key)
-    if kept is None or kept.tensor() is not index or kept.version != version:
-        kept = keep(index, _find_facts(name, index))
-    return kept.facts
+    known = _known.get(id(index))
+    if known is not None:  # the usual case, so it comes first: a step asks some sixty times
+        tensor, version, found = known
+        if tensor() is index and version == index._version:
+            return found
+    found = _find_facts(name, index)
+    if not index.is_inference():  # such a tensor has no version that would tell of changes
+        keep(index, found)
+    return found
 
 
-def keep(index: Tensor, found: Facts) -> _Kept:
+def keep(index: Tensor, found: Facts) -> None:
     """Keep facts, found out or known to the code that made the array, as long as it lives."""
     key = id(index)
-    kept = _Kept(ref(index, lambda _: _kept.pop(key, None)), index._version, found)
-    _kept[key] = kept
-    return kept
+    _known[key] = ref(index, lambda _: _known.pop(key, None)), index._version, found
 
 
-def check_index(name: str, index: Tensor, bound: int, *, of: str = "rows") -> None:
+def check_index(
+    name: str, index: Tensor, bound: int, *, of: str = "rows", count: int | None = None
+) -> None:
     """Check that all numbers are from 0 to bound - 1.
 
     Args:
@@ -92,11 +89,14 @@ def check_index(name: str, index: Tensor, bound: int, *, of: str = "rows") -> No
         index: The array.
         bound: How many there are to choose from.
         of: What they are.
+        count: How many numbers there must be, if that is known.
 
     Raises:
-        InputError: One is outside, or the array holds no integers.
+        InputError: One is outside, the array holds no integers, or another number of them.
     """
     found = facts(name, index)
+    if count is not None and index.numel() != count:
+        check_shape(name, index, (count,))
     if found.low < 0 or found.high >= bound:
         position = int(((index < 0) | (index >= bound)).nonzero()[0, 0])
         raise InputError(
