@@ -5,9 +5,6 @@ Run it after a change of the picture: `python docs/draw_idea.py`.
 
 from __future__ import annotations
 
-from io import BytesIO
-from pathlib import Path
-
 import matplotlib
 
 matplotlib.use("Agg")
@@ -15,9 +12,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Ellipse, Rectangle
-from PIL import Image
+from pictures import save
 
-PICTURE = Path(__file__).parent / "images" / "idea.png"
 BLUE, ORANGE, GRAY, DARK = "#0072B2", "#C24E00", "#777777", "#222222"
 UP, DOWN = 1.5, -1.5
 PLACES = ((-1.0, 0.62), (1.05, 0.62), (-1.0, -0.62), (1.05, -0.62))
@@ -112,9 +108,7 @@ def main() -> None:
         color=DARK,
     )
     figure.subplots_adjust(0, 0, 1, 1, wspace=0.02)
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=100, bbox_inches="tight")
-    Image.open(drawn).convert("RGB").quantize(64).save(PICTURE)
+    save(figure, "idea")
 
 
 if __name__ == "__main__":

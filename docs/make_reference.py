@@ -1,6 +1,6 @@
 """Write the parts of pages that come from the program: commands, and the settings of recipes.
 
-Run it after a change of either, `python docs/make_reference.py`; a test checks that pages are current.
+Run it after a change of either, `python docs/make_reference.py`; a test checks the pages.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def settings(model: str) -> dict[str, tuple[Any, ...]]:
 
 
 def recipe_table(model: str, beside: str | None = None) -> str:
-    """A table for each part of a recipe; with `beside`, only keys that this model does not share."""
+    """A table for each part of a recipe; with `beside`, only keys that the models do not share."""
     ours, others = settings(model), {} if beside is None else settings(beside)
     names = recipe_names()
     groups = [pair for pair in get_type_hints(Recipe).items() if pair[0] != "name"]

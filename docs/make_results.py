@@ -11,7 +11,7 @@ from typing import Any
 
 from markers import ROOT, Maker, write
 
-from nodewise.report.results_page import markdown, markdown_section
+from nodewise.report.results_page import markdown_section
 from nodewise.report.section import Section, Shown
 from nodewise.report.sections import read_section
 
@@ -67,10 +67,10 @@ def headline() -> str:
     lines = [f"| test accuracy, % | {' | '.join(DATASETS.values())} |", "|---" * 5 + "|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
     return "\n".join(lines) + (
-        f"\n\nMeans ± deviations of {matched[0][0][1].count} runs. In brackets: the distance to "
-        "LGCN on the same splits and seeds, bold where its 95 % interval excludes zero.\n"
-        f"\\* on random splits, on which LGCN differs, too: {', '.join(map(str, counts[:3]))} and "
-        f"{counts[3]} of them."
+        f"\n\n{matched[0][0][1].count} runs, mean ± deviation. In brackets: the distance to LGCN on "
+        "the same splits and seeds, bold where its 95 % interval excludes zero.\n"
+        f"\\* on random splits, where LGCN has other means: {', '.join(map(str, counts[:3]))} and "
+        f"{counts[3]} runs."
     )
 
 
@@ -83,7 +83,8 @@ def _pair(suite: str, dataset: str, beside: str) -> tuple[list[Shown], dict[str,
 
 def _beside(cell: Shown, gap: dict[str, Any]) -> str:
     """A mean with its distance to LGCN's, bold where that is significant."""
-    distance = f"{-100 * gap['mean']:+.1f}"
+    mean = -100 * gap["mean"]
+    distance = f"{mean:+.1f}" if abs(mean) >= 0.05 else f"{mean:+.2f}"
     is_significant = gap["low"] > 0 or gap["high"] < 0
     return f"{cell.text} ({f'**{distance}**' if is_significant else distance})"
 
@@ -106,10 +107,8 @@ def scale() -> str:
     """What an edge costs in small and in large graphs."""
     points = _measured("scale")["points"]
     cost = [1e9 * point["seconds_per_edge"] for point in points]
-    return (
-        f"The cost of an edge lies between {min(cost):.0f} and {max(cost):.0f} nanoseconds in graphs of "
-        f"{points[0]['edges']:,} to {points[-1]['edges']:,} edges."
-    )
+    edges = f"{points[0]['edges']:,} to {points[-1]['edges']:,} edges"
+    return f"In graphs of {edges}, an edge costs {min(cost):.0f} to {max(cost):.0f} nanoseconds."
 
 
 def speed() -> str:
@@ -119,17 +118,17 @@ def speed() -> str:
     ours = [epoch["ratio_vs_our_gcn"] for epoch in epochs]
     pyg = [epoch["ratio_vs_pyg_gcn"] for epoch in epochs]
     return (
-        f"On two CPU cores, an epoch of LGCN takes {min(pyg):.2f} to {max(pyg):.2f} times as long as one of "
-        f"PyG's GCN on dense features and {min(ours):.1f} to {max(ours):.1f} times as long as one of our GCN on "
-        f"sparse features; its messages are {min(form):.0f} to {max(form):.0f} times faster than a "
-        "straightforward per-edge form ([all costs](docs/costs.md))."
+        f"On two CPU cores, an epoch of LGCN takes {min(pyg):.2f} to {max(pyg):.2f} times as long "
+        f"as one of PyG's GCN on dense features, and {min(ours):.1f} to {max(ours):.1f} times as "
+        f"long as one of our GCN on sparse features; its messages are {min(form):.0f} to "
+        f"{max(form):.0f} times faster than a straightforward per-edge form "
+        "([all costs](docs/costs.md))."
     )
 
 
 MAKERS: dict[str, Maker] = {
     "costs": costs,
     "headline": headline,
-    "pairs": lambda suite: markdown(section(suite).tables[0]),
     "scale": scale,
     "speed": speed,
     "tables": tables,
