@@ -28,6 +28,7 @@ _COSTS = (
     ("per-edge form over `fused`", "messages", "speedup_vs_dense", "{:.0f}"),
     ("`factored` over `fused`", "messages", "speedup_vs_factored", "{:.1f}"),
     ("extra memory of `fused`", "messages", "extra_peak_mb", "{:.0f} MB"),
+    ("extra memory of `factored`", "messages", "factored_extra_peak_mb", "{:.0f} MB"),
     ("share of the peak, `fused` forward", "messages", "share_of_peak_forward", "{:.0%}"),
     ("share of the peak, `fused` backward", "messages", "share_of_peak_backward", "{:.0%}"),
     ("share of the peak, penalty and its gradient", "messages", "penalty_share_of_peak", "{:.0%}"),
@@ -67,8 +68,8 @@ def headline() -> str:
     lines = [f"| test accuracy, % | {' | '.join(DATASETS.values())} |", "|---" * 5 + "|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
     return "\n".join(lines) + (
-        f"\n\n{matched[0][0][1].count} runs, mean ± deviation. In brackets: the distance to LGCN on "
-        "the same splits and seeds, bold where its 95 % interval excludes zero.\n"
+        f"\n\n{matched[0][0][1].count} runs, mean ± deviation. In brackets: the distance to LGCN "
+        "on the same splits and seeds, bold where its 95 % interval excludes zero.\n"
         f"\\* on random splits, where LGCN has other means: {', '.join(map(str, counts[:3]))} and "
         f"{counts[3]} runs."
     )

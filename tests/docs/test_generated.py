@@ -33,7 +33,9 @@ def test_every_part_has_a_maker() -> None:
 
 
 def test_only_parts_with_a_known_maker_are_filled() -> None:
-    page = "a\n<!-- made: sum 1 2 -->\nold\n<!-- end -->\n<!-- made: other -->\nkept\n<!-- end -->\n"
+    page = (
+        "a\n<!-- made: sum 1 2 -->\nold\n<!-- end -->\n<!-- made: other -->\nkept\n<!-- end -->\n"
+    )
     filled = markers.fill(page, {"sum": lambda a, b: str(int(a) + int(b))})
     assert filled == page.replace("old", "\n3\n")
 
