@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import draw_imports
 import make_reference
 import make_results
 import markers
@@ -92,3 +93,16 @@ def test_every_dependency_has_its_reason() -> None:
     _, _, table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("| why |")
     cells = (line.split("|")[1] for line in table.splitlines() if line.count("|") == 3)
     assert asked <= {word for cell in cells for word in re.findall(r"[\w-]+", cell)}
+
+
+def test_every_package_is_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    packages = {path.parent.name for path in (ROOT / "src" / "nodewise").glob("*/__init__.py")}
+    assert packages <= {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def test_imports_that_follow_from_others_are_not_drawn() -> None:
+    graph = {"cli": {"nn", "ops"}, "nn": {"ops"}, "data": {"ops"}, "ops": set()}
+    assert draw_imports.reduced(graph)["cli"] == {"nn"}
+    assert draw_imports.spine(graph) == ["cli", "nn", "ops"]

@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, out = tmp_path_factory.mktemp("docs"), tmp_path_factory.mktemp("html")
     shutil.copy(ROOT / "docs" / "conf.py", source)
     shutil.copy(ROOT / "docs" / "how-it-works.md", source / "index.md")
-    for folder in ("_ext", "_static"):
+    for folder in ("_ext", "_static", "images"):
         shutil.copytree(ROOT / "docs" / folder, source / folder)
     # Links to other pages lead nowhere here.
     subprocess.run([*_BUILD, "-D", "suppress_warnings=myst", str(source), str(out)], check=True)
