@@ -6,7 +6,7 @@ PINNED := constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/$(PINNED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-fast test-slow lint types docs bench-toy clean
+.PHONY: demo test test-fast test-slow lint types docs dist check-dist bench-toy clean
 
 demo: $(VENV)/.run
 	$(BIN)/nodewise demo
@@ -38,6 +38,21 @@ types: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# A wheel, made from the source distribution, and so a check that this one is complete.
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	tar tzf dist/*.tar.gz | grep -q /tests/conftest.py
+	! $(BIN)/python -m zipfile -l dist/*.whl | grep -E '^(tests|results|docs|examples)/'
+
+# The wheel in an empty environment, outside of the sources.
+CHECK := build/check-dist
+check-dist: dist
+	rm -rf $(CHECK)
+	$(PYTHON) -m venv $(CHECK)
+	$(CHECK)/bin/pip install --quiet dist/*.whl
+	cd $(CHECK) && bin/nodewise demo --seeds 1 --out demo.html
+
 # A stamp per set of packages: make installs again only when what is asked for has changed.
 $(VENV)/.run: pyproject.toml $(PINNED) | $(BIN)/python
 	$(BIN)/pip install --quiet --editable .
@@ -51,4 +66,4 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build docs/_build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/_generated src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,12 +16,10 @@ version = release = __version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx.ext.napoleon",
     "bars_in_docstrings",
-    "command_reference",
-    "recipe_tables",
-    "recorded_results",
+    "recorded_plots",
 ]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
@@ -38,3 +36,6 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = f"nodewise {__version__}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["math.css"]
+html_math_renderer = "mathml"

@@ -5,16 +5,14 @@ Run it after a change of the layout: `python docs/draw_kernel_layout.py`.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
+from pictures import save
 
-PICTURE = Path(__file__).parent / "images" / "kernel-layout.png"
 BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#E69F00", "#009E73", "#BBBBBB"
 ACTIVE = (1, 4, 5, 9)
 
@@ -57,13 +55,13 @@ def main() -> None:
     axes.add_patch(
         Rectangle((16.2, 3.4), 17.3, 11.2, fill=False, edgecolor="0.3", linestyle="--", lw=1)
     )
-    axes.text(18, 2.2, "one thread's scratch, in the core's own cache:", fontsize=8.5)
-    axes.text(18, 1.2, "overwritten by the next target", fontsize=8.5)
+    axes.text(19, 2.2, "one thread's scratch, in the core's own cache:", fontsize=8.5)
+    axes.text(19, 1.2, "overwritten by the next target", fontsize=8.5)
     axes.set_xlim(-0.5, 34)
     axes.set_ylim(0.8, 15)
     axes.set_aspect("equal")
     axes.axis("off")
-    figure.savefig(PICTURE, dpi=110, bbox_inches="tight")
+    save(figure, "kernel-layout")
 
 
 if __name__ == "__main__":

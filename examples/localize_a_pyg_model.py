@@ -1,4 +1,4 @@
-"""Give a PyTorch Geometric model weights of its own at every node, and see what that changes.
+"""Localize a PyTorch Geometric model, train it, and print how far its nodes are localized.
 
 Usage:
     python examples/localize_a_pyg_model.py [--epochs 100]
@@ -29,12 +29,12 @@ class Localized(Module):
         self.convs = ModuleList(nw.localize(conv, bottleneck=8) for conv in convs)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> tuple[Tensor, Modulations]:
-        """Logits, and the scales and shifts that were made on the way."""
+        """Logits, and the modulations of both layers."""
         first, second = self.convs
-        x, made = first(x, edge_index, return_modulations=True)
+        x, of_first = first(x, edge_index, return_modulations=True)
         x = dropout(x.relu(), 0.5, self.training)
-        x, more = second(x, edge_index, return_modulations=True)
-        return x, made + more
+        x, of_second = second(x, edge_index, return_modulations=True)
+        return x, of_first + of_second
 
     def penalty(self, modulations: Modulations) -> Tensor:
         """What Eq. 11 adds to the cross-entropy."""
@@ -48,21 +48,21 @@ def fit(model: Localized, data: Data, epochs: int) -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(epochs):
         optimizer.zero_grad()
-        logits, made = model(data.x, data.edge_index)
+        logits, modulations = model(data.x, data.edge_index)
         loss = cross_entropy(logits[data.train_mask], data.y[data.train_mask])
-        (loss + model.penalty(made)).backward()
+        (loss + model.penalty(modulations)).backward()
         optimizer.step()
 
 
 @torch.no_grad()
 def accuracy(model: Localized, data: Data) -> float:
-    """The share of test nodes that are right."""
+    """The test accuracy."""
     logits, _ = model.eval()(data.x, data.edge_index)
     return float((logits.argmax(1) == data.y)[data.test_mask].float().mean())
 
 
 def main() -> None:
-    """Train on the toy graph and print how far the nodes went from the global weights."""
+    """Train on the toy graph and print how far scales are from one."""
     parser = argparse.ArgumentParser(description="Localize a PyG model.")
     parser.add_argument("--epochs", type=int, default=100, help="default: 100")
     asked = parser.parse_args()
@@ -71,8 +71,8 @@ def main() -> None:
     model = Localized(GCNConv(data.num_features, 16), GCNConv(16, 3))
     fit(model, data, asked.epochs)
     print(f"test accuracy {accuracy(model, data):.2f}")
-    _, made = model(data.x, data.edge_index)
-    for modulation in made:
+    _, modulations = model(data.x, data.edge_index)
+    for modulation in modulations:
         distance = float((modulation.scale - 1).square().mean().detach())
         print(f"{modulation.level} level: mean square of scale - 1 is {distance:.3f}")
 

@@ -1,11 +1,11 @@
-"""Classify the nodes of a graph that comes in two pandas frames.
+"""Classify the nodes of a graph given as two pandas frames.
 
 Usage:
     python examples/own_table.py [--epochs 100]
 
-The frames are made of scikit-learn's wines: a node is a wine, its features are thirteen chemical
-measurements, and it has an edge to each of the five wines that are most like it. One wine in four
-has a label, the cultivar it was made of; the others are predicted.
+The frames come from scikit-learn's wines: a node is a wine, its features are thirteen chemical
+measurements, and it has an edge to each of the five most similar wines. One wine in four has a
+label, its cultivar; the others are predicted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import nodewise as nw
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
-    """Wines, one in four with its label; which are alike; and the label of each."""
+    """Wines, one in four with its label; pairs of similar ones; and the label of each."""
     wines = load_wine(as_frame=True)
     ids = [f"wine {i}" for i in range(len(wines.data))]
     truth = pd.Series(wines.target_names[wines.target], index=ids)
@@ -34,7 +34,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
 
 
 def main() -> None:
-    """Train on the wines whose cultivar is known, predict the others, and judge that."""
+    """Train on the wines whose cultivar is known, and predict the others."""
     parser = argparse.ArgumentParser(description="Classify the nodes of two tables.")
     parser.add_argument("--epochs", type=int, default=100, help="default: 100")
     asked = parser.parse_args()

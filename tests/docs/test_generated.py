@@ -1,58 +1,79 @@
-"""What is made from the program has all of it: commands, options, settings, public names."""
+"""Generated parts of pages are current and complete: records, commands, settings, public names."""
 
 from __future__ import annotations
 
 import re
-import runpy
-from typing import Any
+import tomllib
 
+import draw_imports
+import make_reference
+import make_results
+import markers
 import pytest
+from bars_in_docstrings import escape_bars
+from markers import ROOT
 from typer.main import get_command
 
 import nodewise
 from nodewise.cli.app import app
-from nodewise.report.sections import read_section
 from nodewise.training.recipe import known_keys, recipe_names
-from tests.docs.pages import ROOT
 
 
-def extension(name: str) -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "docs" / "_ext" / f"{name}.py"))
+def test_parts_made_from_records_are_current() -> None:
+    assert markers.outdated(make_results.MAKERS) == [], "run `python docs/make_results.py`"
+
+
+def test_parts_made_from_the_program_are_current() -> None:
+    assert markers.outdated(make_reference.MAKERS) == [], "run `python docs/make_reference.py`"
+
+
+def test_every_part_has_a_maker() -> None:
+    known = make_results.MAKERS | make_reference.MAKERS
+    for path, text in markers.pages({}):
+        assert set(re.findall(r"<!-- made: ([\w-]+)", text)) <= known.keys(), path
+
+
+def test_only_parts_with_a_known_maker_are_filled() -> None:
+    page = (
+        "a\n<!-- made: sum 1 2 -->\nold\n<!-- end -->\n<!-- made: other -->\nkept\n<!-- end -->\n"
+    )
+    filled = markers.fill(page, {"sum": lambda a, b: str(int(a) + int(b))})
+    assert filled == page.replace("old", "\n3\n")
+
+
+def test_the_headline_has_the_paper_s_numbers_and_ours() -> None:
+    text = make_results.headline()
+    assert text.count("\n| ") == 4
+    assert re.search(r"^\| LGCN, in the paper \| 83\.5 ± 0\.3 ", text, re.MULTILINE)
+    assert re.search(r"^\| tuned global GCN .* \(\*\*\+5\.0\*\*\) \|$", text, re.MULTILINE)
 
 
 def test_every_command_and_option_is_in_the_reference() -> None:
-    made = extension("command_reference")
-    text = made["reference"]()
-    found = dict(made["commands"](get_command(app), "nodewise"))
+    text = make_reference.reference()
+    found = dict(make_reference.commands(get_command(app), "nodewise"))
     assert {"nodewise", "nodewise train", "nodewise bench messages"} <= set(found)
     for path, command in found.items():
         assert f"## {path}\n" in text
         assert all(option in text for param in command.params for option in param.opts[1:])
 
 
-def test_a_command_tells_its_panels_and_defaults() -> None:
-    made = extension("command_reference")
-    text = made["markdown"]("nodewise train", get_command(app).commands["train"])  # type: ignore[attr-defined]
+def test_a_command_has_its_panels_and_defaults() -> None:
+    command = get_command(app).commands["train"]  # type: ignore[attr-defined]
+    text = make_reference.section("nodewise train", command)
     assert "nodewise train [OPTIONS] [DATASET]" in text
     assert "| Your own graph | | default |" in text
     assert "| `--seed` | The (first) seed. | `0` |" in text
 
 
 def test_every_setting_is_in_the_table_of_recipes() -> None:
-    text = extension("recipe_tables")["table"]("LGCN")
+    text = make_reference.recipe_table("LGCN")
     assert all(f"| `{key}` |" in text for key in known_keys())
     assert all(f"`{recipe}`" in text for recipe in recipe_names())
 
 
-def test_beside_another_model_only_differences_are_told() -> None:
-    text = extension("recipe_tables")["table"]("LGAT", "LGCN")
+def test_beside_another_model_only_differences_are_shown() -> None:
+    text = make_reference.recipe_table("LGAT", "LGCN")
     assert "| `attention_dropout` |" in text and "hidden_channels" not in text
-
-
-def test_recorded_runs_are_told_with_their_number() -> None:
-    made = extension("recorded_results")
-    text = made["markdown_section"](read_section(made["RESULTS"], "main"))
-    assert re.search(r"^\| LGCN \| \d+\.\d ± \d\.\d\*? \(83\.5\)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", nodewise.__all__)
@@ -62,5 +83,26 @@ def test_every_public_name_is_in_the_reference(name: str) -> None:
 
 
 def test_bars_are_escaped_outside_of_code() -> None:
-    escape = extension("bars_in_docstrings")["escape_bars"]
-    assert escape("|A| and `a | b`") == r"\|A\| and `a | b`"
+    assert escape_bars("|A| and `a | b`") == r"\|A\| and `a | b`"
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    asked = {re.split(r"[<>=\[]", name)[0] for names in lists for name in names} - {"nodewise"}
+    _, _, table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("| why |")
+    cells = (line.split("|")[1] for line in table.splitlines() if line.count("|") == 3)
+    assert asked <= {word for cell in cells for word in re.findall(r"[\w-]+", cell)}
+
+
+def test_every_package_is_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    packages = {path.parent.name for path in (ROOT / "src" / "nodewise").glob("*/__init__.py")}
+    assert packages <= {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def test_imports_that_follow_from_others_are_not_drawn() -> None:
+    graph = {"cli": {"nn", "ops"}, "nn": {"ops"}, "data": {"ops"}, "ops": set()}
+    assert draw_imports.reduced(graph)["cli"] == {"nn"}
+    assert draw_imports.spine(graph) == ["cli", "nn", "ops"]

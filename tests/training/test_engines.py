@@ -43,9 +43,7 @@ def test_every_kind_of_model_has_its_engine() -> None:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize(
-    "model", ["DeepWalk", pytest.param("Planetoid", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("model", ["DeepWalk", pytest.param("Planetoid", marks=pytest.mark.slow)])
 def test_models_of_one_epoch_learn_and_come_back_from_files(tmp_path: Path, model: str) -> None:
     record = train_in(tmp_path, small_task(model, epochs=1, start_record_epoch=-1), 0)
     assert record["epochs"] == 1

@@ -121,7 +121,7 @@ def _check_optuna() -> None:
     try:
         import optuna  # noqa: F401
     except ImportError as error:
-        way_out = "pip install nodewise[search]"
+        way_out = "pip install optuna"
         raise InputError("search", "needs optuna", way_out=way_out) from error
 
 
