@@ -10,6 +10,7 @@ from torch import Tensor
 from nodewise.ops.op import Op
 from nodewise.ops.safety import (
     Facts,
+    cache_facts,
     check_dtype,
     check_edges,
     check_index,
@@ -17,7 +18,6 @@ from nodewise.ops.safety import (
     check_shape,
     check_sparse,
     facts,
-    keep,
 )
 
 
@@ -260,6 +260,6 @@ def compact(crow: Tensor, col: Tensor, values: Tensor, width: int) -> tuple[Tens
     kept = launch.compact(crow.numpy(), col.numpy(), values.detach().numpy())
     new_crow, new_col, new_values = map(torch.from_numpy, kept)
     count = new_col.numel()
-    keep(new_crow, Facts(0, count, True, 0, count))
-    keep(new_col, facts("x.col", col)._replace(rises=False))
+    cache_facts(new_crow, Facts(0, count, True, 0, count))
+    cache_facts(new_col, facts("x.col", col)._replace(rises=False))
     return new_crow, new_col, new_values

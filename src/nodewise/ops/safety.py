@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     last: int
 
 
-# From a tensor's identity to the tensor, its version when it was looked at, and what was found out.
+# From a tensor's identity to the tensor, its version when it was checked, and the facts.
 _known: dict[int, tuple[ref[Tensor], int, Facts]] = {}
 
 
@@ -68,13 +68,13 @@ def facts(name: str, index: Tensor) -> Facts:
         if tensor() is index and version == index._version:
             return found
     found = _find_facts(name, index)
-    if not index.is_inference():  # such a tensor has no version that would tell of changes
-        keep(index, found)
+    if not index.is_inference():  # such a tensor has no version counter
+        cache_facts(index, found)
     return found
 
 
-def keep(index: Tensor, found: Facts) -> None:
-    """Keep facts, found out or known to the code that made the array, as long as it lives."""
+def cache_facts(index: Tensor, found: Facts) -> None:
+    """Cache facts about an index array, found here or known to its maker, as long as it lives."""
     key = id(index)
     _known[key] = ref(index, lambda _: _known.pop(key, None)), index._version, found
 

@@ -18,7 +18,7 @@ from nodewise.ops.safety import check_shape, check_sparse, has_numbers
 _CROWDED = 0.2
 
 
-class Columns(NamedTuple):
+class ColumnMajor(NamedTuple):
     """The same entries column by column.
 
     Attributes:
@@ -40,10 +40,10 @@ class Places(NamedTuple):
 
 
 @dataclass
-class _Kept:
-    """What was found out about the places of some rows; shared by all that have the same."""
+class _PlacesCache:
+    """Facts about the places of entries, shared by all rows with the same places."""
 
-    columns: Columns | None = None
+    columns: ColumnMajor | None = None
     flat: Tensor | None = None
     pooled: tuple[Neighborhood, Places] | None = None
     visits: list[Any] = field(default_factory=list)
@@ -68,7 +68,7 @@ class SparseRows:
     values: Tensor
     width: int
     is_thinned: bool = False
-    _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
+    _cache: _PlacesCache = field(default_factory=_PlacesCache, repr=False, compare=False)
     _dense: list[tuple[int, Tensor]] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -97,27 +97,27 @@ class SparseRows:
         return cls(offsets(row, len(x)).int(), col.int(), x[row, col], x.size(1))
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnMajor:
         """The entries column by column, sorted once."""
-        if self._kept.columns is None:
-            with torch.inference_mode(False):  # like all that is kept: it may be for learning
+        if self._cache.columns is None:
+            with torch.inference_mode(False):  # a later call may need gradients
                 column, entry = torch.sort(self.col.long(), stable=True)
                 ccol = offsets(column, self.width).to(torch.int32)
                 row = self._row()[entry].to(torch.int32)
-                self._kept.columns = Columns(ccol, row, entry)
-        return self._kept.columns
+                self._cache.columns = ColumnMajor(ccol, row, entry)
+        return self._cache.columns
 
     def pooled_places(self, neighbors: Neighborhood) -> Places:
         """Where the sums of these rows over each C_v have entries, found once for a graph."""
-        if self._kept.pooled is None or self._kept.pooled[0] is not neighbors:
+        if self._cache.pooled is None or self._cache.pooled[0] is not neighbors:
             with torch.inference_mode(False):
-                self._kept.pooled = neighbors, _united(self, neighbors)
-        return self._kept.pooled[1]
+                self._cache.pooled = neighbors, _united(self, neighbors)
+        return self._cache.pooled[1]
 
     @property
-    def kept_visits(self) -> list[Any]:
-        """What `nodewise.ops.factored.visits` keeps with these places, for some edges."""
-        return self._kept.visits
+    def cached_visits(self) -> list[Any]:
+        """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
+        return self._cache.visits
 
     @property
     def is_crowded(self) -> bool:
@@ -150,16 +150,16 @@ class SparseRows:
 
     def dense(self) -> Tensor:
         """The same matrix, dense; made once for the same values, unless its gradient is wanted."""
-        # An inference tensor has no version that would tell of changes.
+        # An inference tensor has no version counter.
         version = None if self.values.is_inference() else self.values._version
-        for kept, made in self._dense:
-            if kept == version:
-                return made
-        if self._kept.flat is None:
+        for cached_version, dense in self._dense:
+            if cached_version == version:
+                return dense
+        if self._cache.flat is None:
             with torch.inference_mode(False):
-                self._kept.flat = self._row() * self.width + self.col
+                self._cache.flat = self._row() * self.width + self.col
         flat = self.values.new_zeros(self.num_rows * self.width)
-        flat.scatter_add_(0, self._kept.flat, self.values)
+        flat.scatter_add_(0, self._cache.flat, self.values)
         out = flat.view(self.num_rows, self.width)
         if version is not None and not (out.requires_grad or out.is_inference()):
             self._dense[:] = [(version, out)]
@@ -198,10 +198,10 @@ def as_features(x: Features) -> Features:
     if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
         return x
     versions = _versions(x)
-    kept = _rows_of.get(x)  # type: ignore[no-untyped-call]
-    if kept is None or versions is None or kept[0] != versions:
-        kept = _rows_of[x] = versions, SparseRows.from_csr(x)
-    return kept[1].with_values(x.values())  # type: ignore[no-any-return]
+    cached = _rows_of.get(x)  # type: ignore[no-untyped-call]
+    if cached is None or versions is None or cached[0] != versions:
+        cached = _rows_of[x] = versions, SparseRows.from_csr(x)
+    return cached[1].with_values(x.values())  # type: ignore[no-any-return]
 
 
 def _versions(x: Tensor) -> tuple[int, int] | None:

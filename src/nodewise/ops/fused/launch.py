@@ -18,16 +18,16 @@ from nodewise.ops.fused import dropout as dropping
 from nodewise.ops.fused import edges, sums
 from nodewise.ops.fused import messages as sending
 from nodewise.ops.fused import messages_backward as receiving
-from nodewise.ops.fused import squares as penalty
+from nodewise.ops.fused import squares as squares_kernels
 from nodewise.ops.fused.compact import compact as compact_kernel
 from nodewise.ops.fused.layer import (
     SPARE,
     TILE,
+    ActiveColumns,
     Blocks,
-    Columns,
     Drop,
     Floats,
-    Generator,
+    GeneratorArrays,
     Ints,
     Layer,
     Rows,
@@ -75,10 +75,12 @@ def _rows(inputs: Any) -> Rows:
     return Rows(flat(inputs.crow), flat(inputs.col), flat(inputs.values), width, False)
 
 
-def _columns(inputs: Any) -> Columns:
+def _columns(inputs: Any) -> ActiveColumns:
     if inputs.active_ptr is None:
-        return Columns(np.zeros(1, np.int32), np.arange(inputs.weight.shape[2], dtype=np.int32))
-    return Columns(flat(inputs.active_ptr), flat(inputs.active))
+        return ActiveColumns(
+            np.zeros(1, np.int32), np.arange(inputs.weight.shape[2], dtype=np.int32)
+        )
+    return ActiveColumns(flat(inputs.active_ptr), flat(inputs.active))
 
 
 def _blocks(weight: Floats) -> Blocks:
@@ -87,12 +89,12 @@ def _blocks(weight: Floats) -> Blocks:
     return Blocks(flat(lanes_last.transpose(0, 2, 1, 3)), heads, out, lanes_last.shape[2])
 
 
-def _generator(code: Floats, expand: Floats, *, all_columns: bool) -> Generator:
+def _generator(code: Floats, expand: Floats, *, all_columns: bool) -> GeneratorArrays:
     code, expand = _pad_last(code, 8), _pad_last(expand, 8)
     columns_last = np.empty(0, expand.dtype)
     if all_columns:
         columns_last = flat(_pad_last(expand.transpose(0, 2, 1), 16))
-    return Generator(flat(code), flat(expand), columns_last, expand.shape[2])
+    return GeneratorArrays(flat(code), flat(expand), columns_last, expand.shape[2])
 
 
 def _drop(inputs: Any) -> Drop:
@@ -133,7 +135,7 @@ def _work(layer: Layer) -> int:
     return heads * (visits * out + formed * (out + 2 * layer.scale.size))
 
 
-def cut_targets(rows: Rows, columns: Columns, ptr: Ints, chunks: int) -> Ints:
+def cut_targets(rows: Rows, columns: ActiveColumns, ptr: Ints, chunks: int) -> Ints:
     """The bounds of chunks of targets with about the same work, which follows from sizes alone.
 
     The work of all targets before v: W_v in their active columns, and their edges' entries.
@@ -211,7 +213,7 @@ def messages_backward(inputs: Any, grads: Any, outputs: Any) -> None:
         grad[...] = total.reshape(*grad.shape[:2], layer.scale.size)[..., : grad.shape[2]]
 
 
-# Penalty -----------------------------------------------------------------------------------------
+# Squares -----------------------------------------------------------------------------------------
 
 
 def panel_width(columns: int, code: int) -> int:
@@ -220,12 +222,12 @@ def panel_width(columns: int, code: int) -> int:
     return max(32, min(columns + -columns % 32, fitting))
 
 
-def _penalty(code: Floats, expand: Floats) -> penalty.Penalty:
+def _squares_plan(code: Floats, expand: Floats) -> squares_kernels.SquaresPlan:
     (nodes, heads, length), columns = code.shape, expand.shape[1]
     padded, groups = max(4, length + -length % 4), -(-nodes // GROUP)
     parts = max(1, min(_PIECES // heads, groups // 4))
     panel = panel_width(columns, padded)
-    return penalty.Penalty(nodes, heads, length, columns, groups, padded, panel, parts)
+    return squares_kernels.SquaresPlan(nodes, heads, length, columns, groups, padded, panel, parts)
 
 
 def squares(inputs: Any, outputs: Any) -> None:
@@ -240,7 +242,7 @@ def squares(inputs: Any, outputs: Any) -> None:
     steep = abs(inputs.slope) > 1
     slope, sign = (1 / inputs.slope, -1) if steep else (inputs.slope, 1)
     factor = inputs.slope**2 if steep else 1.0
-    sizes, dtype = _penalty(*scale), scale[0].dtype
+    sizes, dtype = _squares_plan(*scale), scale[0].dtype
     pieces = 2 * sizes.heads * sizes.parts
     found = np.zeros(pieces)
     parts = expands.reshape(-1)
@@ -252,7 +254,7 @@ def squares(inputs: Any, outputs: Any) -> None:
     scratch = list(workspace("panels", dtype, threads_for(pieces, work), room + -room % 16))
     generators = tuple((flat(sign * c if steep else c), flat(e)) for c, e in (scale, shift))
     given = (generators, sizes, dtype.type(slope), inputs.gradient, found)
-    run(penalty.squares, pieces, work, *given, flat(codes), parts, scratch=scratch)
+    run(squares_kernels.squares, pieces, work, *given, flat(codes), parts, scratch=scratch)
     if sizes.parts > 1 and inputs.gradient:
         by_part = parts.reshape(2 * sizes.heads, sizes.parts, -1)
         np.sum(by_part, 1, out=expands.reshape(2 * sizes.heads, -1))

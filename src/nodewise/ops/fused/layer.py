@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     dense: bool
 
 
-class Columns(NamedTuple):
+class ActiveColumns(NamedTuple):
     """The active columns of target v: `active[ptr[v]]` to `active[ptr[v + 1]]`.
 
     Where `ptr` has one entry only, `active` is all columns, for every target.
@@ -55,7 +55,7 @@ class Blocks(NamedTuple):
     per_head: int
 
 
-class Generator(NamedTuple):
+class GeneratorArrays(NamedTuple):
     """Generates scales (or shifts): code (N, heads, size), expand (heads, width, size).
 
     `size` is padded to a multiple of 8. `columns_last` is expand once more, (heads, size, padded
@@ -80,10 +80,10 @@ class Layer(NamedTuple):
     """Everything a pass reads; `source` and `ptr` are the edges, sorted by target."""
 
     rows: Rows
-    columns: Columns
+    columns: ActiveColumns
     blocks: Blocks
-    scale: Generator
-    shift: Generator
+    scale: GeneratorArrays
+    shift: GeneratorArrays
     slope: float
     source: Ints
     ptr: Ints
