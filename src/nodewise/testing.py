@@ -170,8 +170,8 @@ def assert_lambda_leads_to_base(
     distances = [_trained_distance(make(), x, edge_index, y, each, steps) for each in lambdas]
     falls = all(after <= before for before, after in pairwise(distances))
     if not falls or not distances[-1] <= share * distances[0]:
-        told = ", ".join(f"{distance:.3g}" for distance in distances)
-        raise AssertionError(f"lambda leads to the base: distances from it are {told}")
+        listed = ", ".join(f"{distance:.3g}" for distance in distances)
+        raise AssertionError(f"lambda leads to the base: distances from it are {listed}")
 
 
 def _trained_distance(
@@ -181,8 +181,8 @@ def _trained_distance(
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(steps):
         optimizer.zero_grad()
-        out, made = model(x, edge_index, return_modulations=True)
-        pull = penalty([], [], made).modulations
+        out, modulations = model(x, edge_index, return_modulations=True)
+        pull = penalty([], [], modulations).modulations
         (cross_entropy(out, y) + pull).backward()  # type: ignore[no-untyped-call]  # as torch has it
         optimizer.step()
     return distance_to_base(model, x, edge_index)

@@ -11,6 +11,7 @@ from torch_geometric.nn import GCN
 
 from nodewise.models.classifier import LGAT, LGCN, LGIN, Classifier
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import DropRates
 from nodewise.testing import (
     assert_field_equals_full_graph,
     assert_kernels_agree,
@@ -66,11 +67,12 @@ def test_penalty_runs_over_the_same_field(name: str, graph: tuple[Tensor, Tensor
     heard = last.restrict(targets)[1]
     assert 2 < len(heard) < 20
     field = model.receptive_field(edge_index, 20, targets)
-    _, all_made = model(x, edge_index, return_modulations=True)
-    _, made = model(field.take(x), field, return_modulations=True)
-    half = len(made) // 2
-    assert {one.level for one in made} >= {"node", "edge"} and len(all_made) == 2 * half
-    for k, (whole, one) in enumerate(zip(all_made, made, strict=True)):
+    _, all_modulations = model(x, edge_index, return_modulations=True)
+    _, modulations = model(field.take(x), field, return_modulations=True)
+    half = len(modulations) // 2
+    assert {one.level for one in modulations} >= {"node", "edge"}
+    assert len(all_modulations) == 2 * half
+    for k, (whole, one) in enumerate(zip(all_modulations, modulations, strict=True)):
         block, nodes = (first, heard) if k < half else (last, targets)
         rows = torch.isin(block.neighbors.target, nodes) if whole.level == "edge" else nodes
         scale, shift = whole.scale[rows], whole.shift[rows]
@@ -107,7 +109,7 @@ def test_two_training_runs_give_the_same_bits(graph: tuple[Tensor, Tensor]) -> N
     x, edge_index = graph
 
     def train() -> Tensor:
-        model = model_of("LGAT", weight_dropout=0.3, message_dropout=0.3).train()
+        model = model_of("LGAT", drop_rates=DropRates(0.3, 0.3)).train()
         torch.manual_seed(7)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
         for _ in range(5):
@@ -147,7 +149,7 @@ def test_torch_compile_agrees_forward_and_backward(
 def test_a_compiled_model_in_training_drops_the_same_entries(graph: tuple[Tensor, Tensor]) -> None:
     x, edge_index = graph
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]
-    model = model_of("LGCN", dropout=0.5, weight_dropout=0.3, message_dropout=0.3).train()
+    model = model_of("LGCN", dropout=0.5, drop_rates=DropRates(0.3, 0.3)).train()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     results = []
     for forward in (model, model, compiled):

@@ -15,6 +15,7 @@ from nodewise.errors import InputError
 from nodewise.nn.aggregators import Gat, GinSum, PostProcess
 from nodewise.nn.localize import localize
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import Inits
 from nodewise.ops.dispatch import use_kernel
 from nodewise.testing import assert_reduces_to_base
 from tests.graphs import edge_lists
@@ -122,8 +123,8 @@ def test_both_ends_of_a_pair_localize_a_twin(name: str) -> None:
     pair = x.double().requires_grad_(), x_target.double().requires_grad_()
 
     def modulations(x: Tensor, x_target: Tensor) -> tuple[Tensor, ...]:
-        out, made = twin((x, x_target), edge_index, return_modulations=True)
-        return out, *(part for one in made for part in (one.scale, one.shift))
+        out, modulations = twin((x, x_target), edge_index, return_modulations=True)
+        return out, *(part for one in modulations for part in (one.scale, one.shift))
 
     found = modulations(*pair)
     with use_kernel("reference"):
@@ -146,7 +147,7 @@ def test_rows_of_targets_may_be_sparse_where_they_hear_themselves() -> None:
 def test_attention_by_name_serves_pairs() -> None:
     torch.manual_seed(0)
     base = pyg.GATConv((5, 3), 4, heads=2, bias=False)
-    ours = LocalizedConv((5, 3), 4, "gat", heads=2, modulator_init="zeros")
+    ours = LocalizedConv((5, 3), 4, "gat", heads=2, inits=Inits(modulator="zeros"))
     assert isinstance(ours.aggregator, Gat) and ours.aggregator.target_weight is not None
     attention = ours.aggregator.attention
     for to, value in (
@@ -180,7 +181,7 @@ def test_gin_takes_the_rest_of_an_mlp() -> None:
     torch.manual_seed(0)
     base, edge_index = pyg.GINConv(mlp(), eps=0.3), torch.randint(0, 6, (2, 15))
     aggregator = PostProcess(GinSum(0.3), base.nn[1:], base.nn[0].bias)
-    ours = LocalizedConv(5, 7, aggregator, modulator_init="zeros")
+    ours = LocalizedConv(5, 7, aggregator, inits=Inits(modulator="zeros"))
     ours.weight.data.copy_(base.nn[0].weight[None])
     x = torch.randn(6, 5)
     torch.testing.assert_close(ours(x, edge_index), base(x, edge_index))
@@ -223,8 +224,8 @@ def test_twin_copies_weights_and_leaves_the_base_alone() -> None:
         (pyg.GATConv(5, 4, edge_dim=2), "leave edge features out"),
         (pyg.GINConv(ReLU()), "begins with a Linear"),
         (pyg.GCNConv(5, 4, flow="target_to_source"), "turn the edges round"),
-        (pyg.GCNConv(-1, 4), "when it is made"),
-        (pyg.SAGEConv((-1, 3), 4), "when it is made"),
+        (pyg.GCNConv(-1, 4), "call it once"),
+        (pyg.SAGEConv((-1, 3), 4), "call it once"),
         (pyg.GATConv(5, 4, heads=2, concat=False, residual=True), "concatenate the heads"),
     ],
 )

@@ -161,8 +161,8 @@ def build_block(
     edges, weight, edge_id = _add_loops(edge_index, given, rule, *loops)
     neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
     if rule.max_neighbors is not None:
-        kept = neighbors.edge_id[_first_by_number(neighbors, rule.max_neighbors, rule.keeps_self)]
-        edges, edge_id, weight = edges[:, kept], edge_id[kept], weight[kept]
+        chosen = neighbors.edge_id[_first_by_number(neighbors, rule.max_neighbors, rule.keeps_self)]
+        edges, edge_id, weight = edges[:, chosen], edge_id[chosen], weight[chosen]
         neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
     weight = _normalize(weight[neighbors.edge_id], neighbors, rule)
     all_ones = rule.normalization == "none" and edge_weight is None and rule.self_weight == 1
@@ -171,8 +171,8 @@ def build_block(
 
 
 _Key = tuple[int, int, BlockRule, torch.dtype]
-# From an edge_index to its version when seen, and the blocks made of it.
-_kept: WeakIdKeyDictionary = WeakIdKeyDictionary()
+# From an edge_index to its version when seen, and its blocks.
+_cache: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def block_of(
@@ -187,10 +187,10 @@ def block_of(
     sizes = (num_targets, num_sources)
     if edge_weight is not None or torch.compiler.is_compiling():
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)
-    if edge_index not in _kept:
-        _kept[edge_index] = {}
-    kept: dict[_Key, tuple[int, Block]] = _kept[edge_index]
+    if edge_index not in _cache:
+        _cache[edge_index] = {}
+    cached: dict[_Key, tuple[int, Block]] = _cache[edge_index]
     key, version = (*sizes, rule, dtype), edge_index._version
-    if key not in kept or kept[key][0] != version:
-        kept[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
-    return kept[key][1]
+    if key not in cached or cached[key][0] != version:
+        cached[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
+    return cached[key][1]

@@ -8,6 +8,7 @@ from torch_geometric.utils import softmax as judge
 from nodewise.nn.aggregators import AggregationInputs, Gat
 from nodewise.nn.aggregators.scores import softmax
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import DropRates
 from nodewise.ops.neighbors import Neighborhood
 from tests.graphs import edge_lists
 
@@ -27,10 +28,10 @@ def test_scores_of_messages_take_the_loop_as_the_centre() -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 3)
     conv = LocalizedConv(3, 4, Gat(4, scores="messages"))
-    out, made = conv(x, torch.tensor([[1], [0]]), return_modulations=True)
-    node, edge = made
-    own = conv.weight[0] * node.scale[0, 0] + node.shift[0, 0]
-    messages = [own @ x[u] * edge.scale[i, 0] + edge.shift[i, 0] for i, u in enumerate((1, 0))]
+    out, modulations = conv(x, torch.tensor([[1], [0]]), return_modulations=True)
+    node, edge = modulations
+    local = conv.weight[0] * node.scale[0, 0] + node.shift[0, 0]
+    messages = [local @ x[u] * edge.scale[i, 0] + edge.shift[i, 0] for i, u in enumerate((1, 0))]
     attention = conv.aggregator.attention
     scores = torch.stack(
         [attention.source[0] @ m + attention.target[0] @ messages[1] for m in messages]
@@ -48,7 +49,7 @@ def test_attention_looks_at_messages_before_they_are_dropped() -> None:
             seen.append(super().alpha(inputs, raw))
             return seen[-1]
 
-    conv = LocalizedConv(3, 4, Listening(4, scores="messages"), message_dropout=0.5)
+    conv = LocalizedConv(3, 4, Listening(4, scores="messages"), drop_rates=DropRates(message=0.5))
     x, edges = torch.randn(4, 3), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
     one, other = conv(x, edges), conv(x, edges)
     assert not torch.equal(one, other)

@@ -14,7 +14,8 @@ from nodewise.errors import InputError
 from nodewise.nn.aggregators.base import AggregationInputs, Sum, project_targets
 from nodewise.nn.aggregators.scores import Attention, softmax
 from nodewise.nn.block import BlockRule
-from nodewise.nn.inits import glorot
+from nodewise.nn.inits import glorot, initialize
+from nodewise.nn.lazy import new_weight
 from nodewise.ops.dispatch import dropout, gather_sources, gather_targets, project
 
 
@@ -55,7 +56,7 @@ class Gat(Sum):
         self.scores, self.dropout = scores, dropout
         self.attention = Attention(out, heads, bias, init, slope)
         self.target_weight = (
-            None if target_width is None else Parameter(torch.empty(heads, out, target_width))
+            None if target_width is None else new_weight(heads, out, target_width, init="glorot")
         )
         self.reset_parameters()
 
@@ -63,7 +64,7 @@ class Gat(Sum):
         """Start the attention vectors anew."""
         self.attention.reset_parameters()
         if self.target_weight is not None:
-            glorot(self.target_weight)
+            initialize(self.target_weight, "glorot")
 
     @property
     def sees_messages(self) -> bool:  # type: ignore[override]
@@ -123,14 +124,14 @@ class GatV2(Sum):
         self.rule = rule or BlockRule()
         self.dropout, self.slope = dropout, slope
         self.attention = Parameter(torch.empty(heads, out))
-        self.target_weight = Parameter(torch.empty(heads, out, target_width))
+        self.target_weight = new_weight(heads, out, target_width, init="glorot")
         self.target_bias = Parameter(torch.empty(heads, out)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Start anew."""
         glorot(self.attention)
-        glorot(self.target_weight)
+        initialize(self.target_weight, "glorot")
         if self.target_bias is not None:
             torch.nn.init.zeros_(self.target_bias)
 
