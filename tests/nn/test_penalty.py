@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from nodewise.models.classifier import LGCN
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulation, Modulations
 from nodewise.nn.penalty import Penalty
@@ -72,3 +73,21 @@ def test_gradient_is_that_of_the_materialized_modulations() -> None:
 
     for ours, truth in zip(gradient(False), gradient(True), strict=True):
         torch.testing.assert_close(ours, truth)
+
+
+def test_of_a_model_is_the_sum_of_its_terms() -> None:
+    torch.manual_seed(0)
+    model, penalty = LGCN(5, 4, 3), Penalty(0.1, 0.2, 0.3)
+    x, edges = torch.randn(6, 5), torch.randint(0, 6, (2, 14))
+    _, modulations = model(x, edges, return_modulations=True)
+    terms = penalty(model.global_parameters(), model.local_parameters(), modulations)
+    found, weights = penalty.of(model, modulations), list(model.parameters())
+    torch.testing.assert_close(found, sum(terms))
+    for ours, expected in zip(
+        torch.autograd.grad(found, weights, retain_graph=True),
+        torch.autograd.grad(sum(terms), weights),  # type: ignore[arg-type]
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, expected)
+    conv = model.layers[0]
+    assert penalty.of(conv, modulations) < found

@@ -13,13 +13,14 @@ from torch.nn.functional import elu
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
+from nodewise.nn.edges import plain_edges
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
 from nodewise.nn.options import LocalizationOptions
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout
-from nodewise.ops.sparse import Features, SparseRows, as_features
+from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows
 
 Act = Callable[[Tensor], Tensor]
 
@@ -88,6 +89,8 @@ class Classifier(Module):
         Call the model on it: `model(field.take(x), field)` gives the rows of `targets`.
         """
         sizes = (num_nodes, num_nodes)
+        dtype = self.layers[0].weight.dtype
+        edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
         blocks = [conv.block(edge_index, sizes, edge_weight) for conv in self.layers]
         return ReceptiveField.of(blocks, targets)
 
@@ -107,8 +110,9 @@ class Classifier(Module):
             edge_weight: A weight for each edge, where the aggregator takes one.
             return_modulations: Whether to return the modulations, too; the penalty needs them.
         """
-        x, modulations = self._through(len(self.layers), x, edge_index, edge_weight)
-        return (x, modulations) if return_modulations else x
+        rows, modulations = self._through(len(self.layers), x, edge_index, edge_weight)
+        logits = cast(Tensor, rows)
+        return (logits, modulations) if return_modulations else logits
 
     def embed(
         self, x: Features, edge_index: Tensor | ReceptiveField, edge_weight: Tensor | None = None
@@ -132,6 +136,10 @@ class Classifier(Module):
     ) -> tuple[Features, Modulations]:
         """Rows after the first `count` layers, and the modulations of all layers."""
         x, modulations = as_features(x), Modulations()
+        if not isinstance(edge_index, ReceptiveField):
+            # Once for all layers: torch cannot add up several gradients of a sparse matrix.
+            sizes, dtype = (num_rows(x), num_rows(x)), self.layers[0].weight.dtype
+            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
         for i, conv in enumerate(self.layers[:count]):
             graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
             out, more = conv(

@@ -32,7 +32,7 @@ from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbors import check_edge_index
-from nodewise.ops.sparse import Features, SparseRows, as_features, check_rows
+from nodewise.ops.sparse import Features, SparseRows, as_features, check_rows, num_rows
 
 Inputs = Features | tuple[Features, Features]
 
@@ -107,9 +107,13 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         target = source if x_target is None else _width(x_target)
         pair = not isinstance(self.in_channels, int) or source != target
         self.in_channels = (source, target) if pair else source
+        self._materialize()
+
+    def _materialize(self) -> None:
+        """Initialize the weights that waited for the widths."""
         for weight in list(self.parameters()):
             if isinstance(weight, LazyWeight):
-                weight.materialize_for(source, target)
+                weight.materialize_for(*self.widths)
 
     def reset_parameters(self) -> None:
         """Initialize all weights again."""
@@ -158,13 +162,13 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             self._set_widths(x, x_target)
         if isinstance(edge_index, Block):
             return self._with_targets(x, x_target), x_target, edge_index
-        sizes = (_num_rows(x), _num_rows(x if x_target is None else x_target))
+        sizes = (num_rows(x), num_rows(x if x_target is None else x_target))
         edges, weight = plain_edges(edge_index, edge_weight, sizes, self.weight.dtype)
         if x_target is not None:
             # Before targets are added to the sources, where a wrong number could name one.
             check_edge_index(edges, sizes[1], sizes[0])
         x = self._with_targets(x, x_target)
-        return x, x_target, self.block(edges, (_num_rows(x), sizes[1]), weight)
+        return x, x_target, self.block(edges, (num_rows(x), sizes[1]), weight)
 
     def _with_targets(self, x: Features, x_target: Features | None) -> Features:
         """The rows that edges come from; targets in their own C_v are added to the sources."""
@@ -278,11 +282,9 @@ def _read_width(conv: Any, _: Any) -> None:
     if conv.widths[0] == -1 and not isinstance(conv.weight, LazyWeight):
         width, pair = conv.weight.size(2), conv.in_channels
         conv.in_channels = width if isinstance(pair, int) else (width, pair[1])
+        if -1 not in conv.widths:
+            conv._materialize()
 
 
 def _width(x: Features) -> int:
     return x.width if isinstance(x, SparseRows) else x.size(-1)
-
-
-def _num_rows(x: Features) -> int:
-    return x.num_rows if isinstance(x, SparseRows) else x.size(0)

@@ -1,7 +1,7 @@
-"""What a layer aggregates over: C_v for its targets, with the fixed weight of every edge.
+"""C_v for the targets of a layer, with the fixed weight of every edge.
 
-A `Block` is built from `edge_index` once and kept as long as that tensor lives unchanged. Cut down
-to some targets (`restrict`) it is one layer of their receptive field.
+A `Block` is built from `edge_index` once and cached as long as that tensor lives unchanged.
+Restricted to some targets (`restrict`) it is one layer of their receptive field.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from nodewise.ops.neighbors import Neighborhood, check_edge_index
 
 @dataclass(frozen=True)
 class BlockRule:
-    """How an aggregator sees a graph.
+    """Which nodes belong to C_v, and the weights of the edges.
 
     Attributes:
         loops: Whether v belongs to C_v: "none" takes the edges as they are, "set" makes v a member
-            exactly once (GCN, GAT), "extra" adds v to whatever the edges say (GIN). On a bipartite
-            graph, "set" takes v for the source of that number, as PyG does; for "extra" the targets
-            are the last of the sources.
+            exactly once (GCN, GAT), "extra" adds v once more (GIN). On a bipartite graph, "set"
+            takes v for the source of that number, as PyG does; for "extra" the targets are the last
+            of the sources.
         normalization: An edge's weight: as given ("none"), divided by the square roots of both
             ends' degrees ("symmetric", GCN), by the sum of weights over C_v ("mean"), or by the
             number of members of C_v ("count").
         self_weight: The weight of v in its own C_v before normalization.
         keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
-            all loops then weigh one, whatever `self_weight` (both as PyG's GCN has it).
+            all loops then weigh one, whatever `self_weight` (both as in PyG's GCN).
         max_neighbors: Keep only so many members of C_v, the first by node number.
         keeps_self: Whether such a cut always keeps v itself.
     """
@@ -144,12 +144,12 @@ def build_block(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """Sort and weigh the edges as `rule` says.
+    """Sort and weigh the edges by `rule`.
 
     Raises:
-        InputError: An edge leads from or to a node that is not there.
+        InputError: An edge has a node number out of range.
     """
-    # Before loops are taken out, among which may be one of no node.
+    # Before loops are taken out, since one of them may be out of range.
     check_edge_index(edge_index, num_targets, num_sources)
     ones = torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
     given = ones if edge_weight is None else edge_weight
@@ -183,7 +183,7 @@ def block_of(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """As `build_block`, but once per `edge_index` and rule while that tensor is unchanged."""
+    """As `build_block`, cached per `edge_index` and rule while that tensor is unchanged."""
     sizes = (num_targets, num_sources)
     if edge_weight is not None or torch.compiler.is_compiling():
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)

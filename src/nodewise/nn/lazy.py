@@ -15,7 +15,7 @@ from nodewise.nn.inits import initializer
 SOURCE, TARGET = -1, -2
 
 
-class LazyWeight(UninitializedParameter):  # type: ignore[misc]
+class LazyWeight(UninitializedParameter):
     """A weight whose shape is known but for the widths `SOURCE` and `TARGET`.
 
     It becomes a plain `Parameter` when these are known, or when a state dict is loaded.
@@ -33,7 +33,7 @@ class LazyWeight(UninitializedParameter):  # type: ignore[misc]
     def materialize_for(self, source: int, target: int) -> None:
         """Allocate and initialize the weight for rows of these widths."""
         widths, init = {SOURCE: source, TARGET: target}, self.init
-        self.materialize([widths.get(size, size) for size in self.final_shape])
+        self.materialize(tuple(widths.get(size, size) for size in self.final_shape))
         initializer(init)(self)
 
     def _factory(self) -> dict[str, Any]:
@@ -70,7 +70,9 @@ def _revive(shape: tuple[int, ...], init: str, factory: dict[str, Any]) -> LazyW
 
 def new_weight(*shape: int, init: str) -> Parameter:
     """A weight of that shape, not initialized yet; it is lazy where a width is not known."""
-    return LazyWeight(shape, init) if min(shape) < 0 else Parameter(torch.empty(shape))
+    if min(shape) < 0:
+        return LazyWeight(shape, init)
+    return Parameter(torch.empty(shape))
 
 
 def shape_of(weight: Parameter) -> tuple[int, ...]:

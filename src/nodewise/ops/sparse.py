@@ -211,6 +211,11 @@ def _versions(x: Tensor) -> tuple[int, int] | None:
     return x.crow_indices()._version, x.col_indices()._version
 
 
+def num_rows(x: Features) -> int:
+    """How many rows features of either kind have."""
+    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
+
+
 def take_rows(x: Features, index: Tensor) -> Features:
     """Rows of either kind of features."""
     return x.take(index) if isinstance(x, SparseRows) else x[index]

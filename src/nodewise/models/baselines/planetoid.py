@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy, logsigmoid
 from nodewise.errors import InputError
 from nodewise.models.baselines.context_pairs import Pairs
 from nodewise.ops.dispatch import AnyFeatures, dropout, project
-from nodewise.ops.sparse import Features, SparseRows, as_features, take_rows
+from nodewise.ops.sparse import Features, as_features, num_rows, take_rows
 
 
 class Planetoid(Module):
@@ -74,7 +74,7 @@ class Planetoid(Module):
             edge_index: Not looked at: the graph is in the pairs that were learned from.
         """
         x = as_features(x)
-        rows = x.num_rows if isinstance(x, SparseRows) else len(x)
+        rows = num_rows(x)
         return sum(self._halves(x, torch.arange(rows)), self.classifier.bias)
 
     def supervised_loss(self, x: Features, y: Tensor, nodes: Tensor) -> Tensor:
