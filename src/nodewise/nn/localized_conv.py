@@ -75,6 +75,9 @@ def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
 class LocalizedConv(BaseConv):
     """A graph convolution whose weights are localized at every node and on every edge.
 
+    It is a `MessagePassing` for PyG's tools, but never calls `propagate`: localization computes the
+    messages, `nodewise.nn.base_conv` says why.
+
     Args:
         in_channels: Size of each input row, or -1 for that of the first input; a pair (source,
             target) for bipartite graphs.

@@ -47,7 +47,7 @@ def check_ends(name: str, ends: Tensor, num_nodes: tuple[int, int]) -> None:
     bounds = torch.tensor(num_nodes, device=ends.device)[:, None]
     outside = (ends < 0) | (ends >= bounds)
     if torch.compiler.is_compiling():
-        torch._assert_async(~outside.any(), f"{name} has a number that no node has")
+        torch._assert_async(~outside.any(), f"{name} names a node that is not there")
     elif has_numbers(outside) and bool(outside.any()):
         row, entry = outside.nonzero()[0].tolist()
         raise InputError(
