@@ -108,7 +108,7 @@ def assert_field_equals_full_graph(
 
 
 def assert_parameter_count(model: Module, count: int, *, with_biases: bool = False) -> None:
-    """Law 5: the model has exactly so many parameters.
+    """Law 5: the model has exactly `count` parameters.
 
     Args:
         model: The model.

@@ -37,7 +37,7 @@ class Architecture:
         normalization: The weight of a message; "default" is that of the backbone (GCN: symmetric,
             GIN: none).
         self_weight: The weight of a node in its own C_v, before normalization.
-        max_neighbors: Keep only so many members of C_v, the first by number; 0 keeps all.
+        max_neighbors: The largest size of C_v, the first by number; 0 keeps all.
         input_dropout: Rate on each layer's input.
         weight_dropout: Rate on the entries of every W_v.
         message_dropout: Rate on the entries of localized messages.

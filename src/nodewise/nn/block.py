@@ -31,7 +31,7 @@ class BlockRule:
         self_weight: The weight of v in its own C_v before normalization.
         keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
             all loops then weigh one, whatever `self_weight` (both as in PyG's GCN).
-        max_neighbors: Keep only so many members of C_v, the first by node number.
+        max_neighbors: The largest size of C_v, the first by number; None keeps all.
         keeps_self: Whether such a cut always keeps v itself.
     """
 

@@ -1,4 +1,4 @@
-"""The ops of the fused kernels: what each is given, what it returns, what must hold."""
+"""The ops of the fused kernels: inputs, outputs and checks of each."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class MessageInputs(NamedTuple):
 
 
 class SquaresInputs(NamedTuple):
-    """Both generators, as in `MessageInputs`, and whether the gradient is wanted as well."""
+    """Both generators, as in `MessageInputs`, and whether the gradient is computed, too."""
 
     scale_code: Tensor
     scale_expand: Tensor
@@ -188,7 +188,7 @@ def _check_sum(inputs: SumInputs) -> None:
 
 
 class _SquaresOp(Op):
-    """The sums of squares, whose gradient is computed on the way forward, where it is cheap."""
+    """The sums of squares; their gradient is computed in the forward pass, where it is cheap."""
 
     def _register_backward(self, arguments: list[str]) -> None:
         self._traced_backward = None
@@ -253,7 +253,7 @@ dropout = Op(
 
 
 def compact(crow: Tensor, col: Tensor, values: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Sparse rows without the entries that dropout left as zeros; no gradient goes back."""
+    """Sparse rows without the entries that dropout left as zeros; not differentiable."""
     from nodewise.ops.fused import launch
 
     check_sparse("x", crow, col, values, width)

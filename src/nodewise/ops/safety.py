@@ -1,6 +1,6 @@
-"""Whether indices and sizes are safe: the one gate in front of all compiled code.
+"""Checks of indices and sizes before compiled code runs.
 
-A kernel that is given an index out of range reads or writes memory that is not its own. So every
+A kernel reads or writes memory outside of its arrays where an index is out of range. So every
 op (`nodewise.ops.registered`) passes its inputs through the checks of this file, and `SparseRows`
 and `Neighborhood` are checked when they are made. What was found out about an index array is kept
 as long as the tensor lives unchanged (its identity and version counter), so a check costs a look-up
@@ -34,9 +34,9 @@ _known: dict[int, tuple[ref[Tensor], int, Facts]] = {}
 
 
 def has_numbers(tensor: Tensor) -> bool:
-    """Whether a tensor can be looked at: not while a model is compiled, nor on the meta device.
+    """Whether a tensor has values to check: not while a model is compiled, nor on the meta device.
 
-    Kernels that a compiled model calls check by themselves.
+    The ops that a compiled model calls check their inputs.
     """
     return not (torch.compiler.is_compiling() or tensor.is_meta)
 
@@ -57,7 +57,7 @@ def _find_facts(name: str, index: Tensor) -> Facts:
 
 
 def facts(name: str, index: Tensor) -> Facts:
-    """What is known about an index array; found out once while the tensor is unchanged.
+    """Facts about an index array, computed once while the tensor is unchanged.
 
     Raises:
         InputError: It holds no integers.

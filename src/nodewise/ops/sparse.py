@@ -1,4 +1,4 @@
-"""Sparse node features as the kernels take them: three arrays, with gradients for the values."""
+"""Sparse node features in the layout of the kernels: three arrays, gradients for the values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nodewise.errors import InputError
 from nodewise.ops.neighbors import Neighborhood, offsets
 from nodewise.ops.safety import check_shape, check_sparse, has_numbers
 
-# The share of entries from which on products and sums are taken of the dense matrix: they do
-# several times as many multiplications a second as those of sparse rows.
+# At this density and above, products and sums use the dense matrix: they do several times as many
+# multiplications a second as those of sparse rows.
 _CROWDED = 0.2
 
 
@@ -53,7 +53,7 @@ class _PlacesCache:
 class SparseRows:
     """Node features in compressed sparse rows.
 
-    A `torch.sparse_csr` tensor drops out of autograd at most operations; its three arrays do not.
+    Most operations on a `torch.sparse_csr` tensor have no gradient; those on its three arrays do.
 
     Attributes:
         crow: Row u's entries are `crow[u]` to `crow[u + 1]`, int32, shape (N + 1,).
@@ -79,20 +79,23 @@ class SparseRows:
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
-        """Take a `torch.sparse_csr` matrix apart; 32-bit indices are half the memory to walk."""
+        """The three arrays of a `torch.sparse_csr` matrix; 32-bit indices take half the memory."""
         crow, col = x.crow_indices(), x.col_indices()
-        # Before they are cut to 32 bits, which would bring large numbers back into range.
+        # Before the conversion to 32 bits, which would wrap large numbers back into range.
         check_sparse("x", crow, col, x.values(), x.size(1))
         check_shape("x.crow", crow, (x.size(0) + 1,))
         if col.numel() >= 2**31:
             raise InputError(
-                "x", "has too many entries for 32-bit offsets", value=col.numel(), way_out="cut it"
+                "x",
+                "has too many entries for 32-bit offsets",
+                value=col.numel(),
+                way_out="cut it",
             )
         return cls(crow.to(torch.int32), col.to(torch.int32), x.values(), x.size(1))
 
     @classmethod
     def from_dense(cls, x: Tensor) -> SparseRows:
-        """Keep what is not zero."""
+        """The rows of a dense matrix without its zeros."""
         row, col = x.nonzero(as_tuple=True)
         return cls(offsets(row, len(x)).int(), col.int(), x[row, col], x.size(1))
 
@@ -108,7 +111,7 @@ class SparseRows:
         return self._cache.columns
 
     def pooled_places(self, neighbors: Neighborhood) -> Places:
-        """Where the sums of these rows over each C_v have entries, found once for a graph."""
+        """The places of entries in the sums of these rows over each C_v, computed once."""
         if self._cache.pooled is None or self._cache.pooled[0] is not neighbors:
             with torch.inference_mode(False):
                 self._cache.pooled = neighbors, _united(self, neighbors)
@@ -121,7 +124,7 @@ class SparseRows:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so little is zero that products and sums of the dense matrix are faster."""
+        """Whether rows are so dense that products and sums of the dense matrix are faster."""
         return self.values.numel() >= _CROWDED * self.num_rows * self.width
 
     def _row(self) -> Tensor:
@@ -149,7 +152,7 @@ class SparseRows:
         return replace(self, values=values)
 
     def dense(self) -> Tensor:
-        """The same matrix, dense; made once for the same values, unless its gradient is wanted."""
+        """The dense matrix, cached for the same values unless it needs a gradient."""
         # An inference tensor has no version counter.
         version = None if self.values.is_inference() else self.values._version
         for cached_version, dense in self._dense:
@@ -189,12 +192,12 @@ def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
 
 Features = Tensor | SparseRows
 
-# From a CSR tensor to the versions of its indices when seen, and its rows, as long as it lives.
+# From a CSR tensor to the versions of its indices and its rows, as long as the tensor lives.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def as_features(x: Features) -> Features:
-    """What the ops take: a dense tensor as it is, a CSR tensor as its three arrays."""
+    """The input of the ops: a dense tensor as it is, a CSR tensor as its three arrays."""
     if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
         return x
     versions = _versions(x)
@@ -222,10 +225,10 @@ def take_rows(x: Features, index: Tensor) -> Features:
 
 
 def check_rows(x: Features, width: int, count: int | None = None) -> None:
-    """Check that features have so many columns, and so many rows.
+    """Check the numbers of columns and of rows of features.
 
     Raises:
-        InputError: They have not.
+        InputError: The features have another shape.
     """
     rows = (x.num_rows, x.width) if isinstance(x, SparseRows) else tuple(x.shape)
     if len(rows) != 2 or rows[1] != width or count not in (None, rows[0]):

@@ -83,7 +83,7 @@ def visit_batches(x: SparseRows, neighbors: Neighborhood, limit: int) -> Iterato
 def edge_runs(ptr: Tensor, cost: Tensor | None, limit: int) -> Iterator[tuple[int, int, slice]]:
     """Cut targets into chunks (first, last, edges) of bounded cost; at least one of them.
 
-    The edges of one target that cost too much by themselves are cut, too.
+    The edges of a single target that exceeds the limit are cut, too.
 
     Args:
         ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`.

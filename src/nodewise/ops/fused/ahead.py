@@ -1,4 +1,4 @@
-"""Compile what a localized model needs before its first step, half of it in a second process.
+"""Compile the kernels of a localized model before its first step, half in a second process.
 
 Numba compiles a kernel when it is first called, one at a time: a process cannot compile two at
 once. So a child process compiles the penalty and the sums while this one compiles the messages, and
@@ -113,7 +113,7 @@ def _compact(inputs: SimpleNamespace) -> None:
 
 
 def _stamp(dtype: str) -> Path | None:
-    """The file that says that all is compiled; None where nothing can be cached."""
+    """The file that marks everything as compiled; None where nothing can be cached."""
     cache = messages.forward.stats.cache_path
     if CHECKED or cache is None:
         return None

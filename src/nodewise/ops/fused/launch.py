@@ -37,16 +37,16 @@ from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.threads import aligned, chunks_for, run, threads_for, workspace
 from nodewise.ops.hashing import WORD
 
-# A column of W_v is so many times the work of an entry that is multiplied with it.
+# The work of a column of W_v, in multiples of the work of an entry multiplied with it.
 _FORMED = 4
 # The penalty: pieces of work for each generator, or a few more; columns in a panel, which with
 # codes of eight in single precision stays in the innermost cache beside its gradient; numbers in a
-# panel of `expand` at most, for a core's own cache.
+# panel of `expand` at most, for a core's private cache.
 _PIECES, _COLUMNS, _PANEL = 8, 384, 32768
 
 
 def flat(array: NDArray[Any] | None, like: NDArray[Any] | None = None) -> NDArray[Any]:
-    """All numbers in a row, without gaps; None is empty, of another array's type."""
+    """The array flat and contiguous; for None an empty array of another array's type."""
     if array is None:
         assert like is not None
         return np.empty(0, like.dtype)
@@ -148,7 +148,7 @@ def cut_targets(rows: Rows, columns: ActiveColumns, ptr: Ints, chunks: int) -> I
 
 
 def _scratch(layer: Layer, threads: int) -> list[Scratch]:
-    """Buffers for each thread, kept for the next layer of the same shape."""
+    """Buffers for each thread, reused by the next layer of the same shape."""
     dtype, width = layer.rows.values.dtype, layer.rows.width
     blocks = layer.blocks.heads * layer.blocks.per_head
     make = partial(_make_scratch, dtype, width, min(TILE, blocks))
@@ -165,7 +165,7 @@ def _make_scratch(dtype: np.dtype[Any], width: int, tile: int) -> Scratch:
 
 
 def _count_tiles(blocks: int) -> int:
-    """Into how many tiles so many blocks are cut: by four, and one by one what is left."""
+    """The number of tiles: blocks by four, the remaining ones one by one."""
     return blocks // TILE + blocks % TILE
 
 
@@ -217,7 +217,7 @@ def messages_backward(inputs: Any, grads: Any, outputs: Any) -> None:
 
 
 def panel_width(columns: int, code: int) -> int:
-    """How many columns of `expand`, with codes of such a size, make a panel."""
+    """How many columns of `expand` make a panel, for codes of this size."""
     fitting = min(_COLUMNS, _PANEL // max(code, 1) // 32 * 32)
     return max(32, min(columns + -columns % 32, fitting))
 
@@ -268,7 +268,7 @@ def squares(inputs: Any, outputs: Any) -> None:
 
 
 def _edges(inputs: Any) -> tuple[Any, ...]:
-    """What both kernels of the edge level read first."""
+    """The first arguments of both kernels of the edge level."""
     names = ("scale_target", "scale_source", "shift_target", "shift_source")
     halves = tuple(flat(getattr(inputs, name)) for name in names)
     width, slope = prod(inputs.z.shape[1:]), inputs.z.dtype.type(inputs.slope)
@@ -346,7 +346,7 @@ def _drop_entries(inputs: Any, x: Floats, out: Floats) -> None:
 
 def compact(crow: Ints, col: Ints, values: Floats) -> tuple[Ints, Ints, Floats]:
     """Offsets, columns and values of sparse rows, of the entries that are not zero."""
-    # One more place: the kernel writes there what comes after the last entry.
+    # One more place, which the kernel overwrites after the last entry.
     kept = [np.empty(part.size + more, part.dtype) for part, more in ((crow, 0), (col, 1))]
     kept_values = np.empty(values.size + 1, values.dtype)
     run(compact_kernel, 1, 0, flat(crow), flat(col), flat(values), *kept, kept_values)

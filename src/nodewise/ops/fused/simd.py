@@ -1,4 +1,4 @@
-"""Eight lanes at a time inside Numba: two types, and the few operations our kernels need.
+"""Eight lanes at a time inside Numba: two types, and the operations of the kernels.
 
 Numba leaves vectorization to LLVM's heuristics, which give up on most of our loops (several
 accumulators, gathered rows, unknown aliasing). Eight explicit lanes make a kernel's speed a
@@ -58,10 +58,10 @@ class _ViewModel(models.StructModel):
 
 
 def _viewed(kind: Any) -> Any:
-    """The type of what `views` makes of a value."""
+    """The type of the result of `views`."""
     if isinstance(kind, types.Array):
         if kind.layout != "C":
-            raise TypeError(f"{kind}: kernels take arrays without gaps, as `launch.flat` makes")
+            raise TypeError(f"{kind}: kernels take contiguous arrays, as `launch.flat` returns")
         return View(kind.dtype)
     if isinstance(kind, types.BaseNamedTuple):
         return types.NamedTuple([_viewed(item) for item in kind], kind.instance_class)
@@ -71,7 +71,7 @@ def _viewed(kind: Any) -> Any:
 
 
 def _view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """What `views` makes of a value."""
+    """The result of `views` for a value."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
         out = cgutils.create_struct_proxy(View(kind.dtype))(context, builder)
@@ -139,7 +139,7 @@ def size(typingctx: Any, view: Any) -> Any:
 
 @intrinsic
 def skip(typingctx: Any, view: Any, index: Any) -> Any:
-    """The view of what comes from `index` on."""
+    """The view of all elements from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         out = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
