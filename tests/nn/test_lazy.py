@@ -18,6 +18,7 @@ from nodewise.models.classifier import LGAT, LGCN, LGIN
 from nodewise.models.zoo import ZOO, Row, build_model
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import Inits
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
 MAKERS: dict[str, Callable[[int], Any]] = {
@@ -66,6 +67,14 @@ def test_a_lazy_layer_computes_what_an_eager_one_does(name: str, x: Tensor) -> N
     lazy.load_state_dict(eager.double().state_dict())
     assert shapes(lazy) == shapes(eager) and repr(lazy) == repr(eager)
     torch.testing.assert_close(lazy.double()(x.double(), EDGES), eager(x.double(), EDGES))
+
+
+def test_a_weight_that_waited_is_filled_by_its_initializer(x: Tensor) -> None:
+    small = Inits(weight="small_uniform", modulator="small_uniform")
+    conv = LocalizedConv(-1, 4, bottleneck=2, inits=small)
+    conv(x, EDGES)
+    for weight in conv.parameters():
+        assert 0 < weight.abs().max() <= 0.01
 
 
 def test_sparse_rows_have_a_width_too(x: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -71,7 +71,7 @@ def _revive(shape: tuple[int, ...], init: str, factory: dict[str, Any]) -> LazyW
 def new_weight(*shape: int, init: str) -> Parameter:
     """A weight of that shape, not initialized yet; it is lazy where a width is not known."""
     if min(shape) < 0:
-        return LazyWeight(shape, init)
+        return cast(Parameter, LazyWeight(shape, init))
     return Parameter(torch.empty(shape))
 
 

@@ -61,7 +61,7 @@ def _viewed(kind: Any) -> Any:
     """The type of the result of `views`."""
     if isinstance(kind, types.Array):
         if kind.layout != "C":
-            raise TypeError(f"{kind}: kernels take contiguous arrays, as `launch.flat` returns")
+            raise TypeError(f"{kind}: kernels take arrays without gaps, as `launch.flat` makes")
         return View(kind.dtype)
     if isinstance(kind, types.BaseNamedTuple):
         return types.NamedTuple([_viewed(item) for item in kind], kind.instance_class)
