@@ -14,6 +14,7 @@ from nodewise.models.classifier import LGCN, LGIN, Classifier
 from nodewise.nn.aggregators import WeightedSum
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import LocalizationOptions
 from nodewise.nn.penalty import Penalty
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
@@ -94,7 +95,8 @@ def test_law_7_pulled_to_attention_it_becomes_gat(normalization: str) -> None:
     x = torch.eye(4, dtype=torch.float64)
     edges = torch.tensor([[0, 1, 1, 2, 3], [2, 2, 3, 0, 3]])
     aggregator = WeightedSum(BlockRule("none", normalization))  # type: ignore[arg-type]
-    conv = LocalizedConv(4, 3, aggregator, edge_scale_target="attention").double()
+    to_attention = LocalizationOptions(edge_scale_target="attention")
+    conv = LocalizedConv(4, 3, aggregator, localization=to_attention).double()
     gat = GATConv(4, 3, add_self_loops=False, bias=False).double()
     assert conv.attention is not None
     gat.lin.weight.data = conv.weight.data[0]
@@ -107,8 +109,8 @@ def test_law_7_pulled_to_attention_it_becomes_gat(normalization: str) -> None:
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 800)
     for _ in range(800):
         optimizer.zero_grad()
-        _, made = conv(x, edges, return_modulations=True)
-        penalty([], [], made).modulations.backward()
+        _, modulations = conv(x, edges, return_modulations=True)
+        penalty([], [], modulations).modulations.backward()
         optimizer.step()
         schedule.step()
     assert start > 0.1

@@ -1,4 +1,4 @@
-"""The laws a localized model obeys, as assertions to use on your own layers and models.
+"""The laws a localized model obeys, as assertions for layers and models of any kind.
 
 Each takes what it needs, returns nothing, and raises AssertionError with the distance it found.
 """
@@ -28,11 +28,11 @@ def _assert_same(ours: Tensor, expected: Tensor, tolerance: float, law: str) -> 
 
 
 def assert_reduces_to_base(conv: Module, *inputs: Any, tolerance: float = 1e-6) -> None:
-    """Law 1: with scales one and shifts zero, the localized twin equals the conv it came from.
+    """Law 1: with scales one and shifts zero, the localized twin equals its base conv.
 
     Args:
         conv: A PyG conv that `nodewise.localize` knows.
-        *inputs: What the conv is called with.
+        *inputs: The inputs of the conv.
         tolerance: The largest difference allowed.
     """
     twin = localize(conv).to(next(conv.parameters()).dtype)
@@ -65,16 +65,16 @@ def _output_and_gradients(module: Module, x: Any, edge_index: Tensor, kernel: st
             x = x.detach().requires_grad_()
             weights.append(x)
         out = module(x, edge_index)
-        # A smooth function of the output, different in every entry, so that no error cancels.
-        pull = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
-        grads = torch.autograd.grad((out * pull).sum(), weights, allow_unused=True)
+        # A linear function of the output, different in every entry, so that no error cancels.
+        slopes = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+        grads = torch.autograd.grad((out * slopes).sum(), weights, allow_unused=True)
     return [out.detach(), *(grad for grad in grads if grad is not None)]
 
 
 def assert_renumbering_renumbers(
     module: Module, x: Tensor, edge_index: Tensor, tolerance: float = 1e-6, seed: int = 0
 ) -> None:
-    """Law 3: other numbers for the nodes give the same rows under these numbers.
+    """Law 3: renumbered nodes have the same rows under their new numbers.
 
     Args:
         module: A layer or model, called as `module(x, edge_index)`, in eval mode.
@@ -93,13 +93,13 @@ def assert_renumbering_renumbers(
 def assert_field_equals_full_graph(
     model: Classifier, x: Any, edge_index: Tensor, targets: Tensor, tolerance: float = 1e-6
 ) -> None:
-    """Law 4: a receptive field gives its targets what the full graph gives them.
+    """Law 4: on a receptive field its targets have the same rows as on the full graph.
 
     Args:
         model: The model, in eval mode.
         x: Features of all nodes.
         edge_index: All edges.
-        targets: The nodes asked for.
+        targets: The nodes whose rows are compared.
         tolerance: The largest difference allowed.
     """
     field = model.receptive_field(edge_index, x.size(0), targets)
@@ -108,11 +108,11 @@ def assert_field_equals_full_graph(
 
 
 def assert_parameter_count(model: Module, count: int, *, with_biases: bool = False) -> None:
-    """Law 5: the model has exactly so many parameters.
+    """Law 5: the model has exactly `count` parameters.
 
     Args:
         model: The model.
-        count: How many there should be.
+        count: The expected number.
         with_biases: Whether parameters called bias count; the paper's table leaves them out.
     """
     found = sum(
@@ -126,16 +126,16 @@ def assert_parameter_count(model: Module, count: int, *, with_biases: bool = Fal
 
 @contextmanager
 def localization_off(model: Classifier) -> Iterator[None]:
-    """Scales one and shifts zero inside the block: the global model that is within this one."""
-    kept = [(weight, weight.detach().clone()) for weight in model.local_parameters()]
+    """Scales one and shifts zero inside the block: the model computes its global model."""
+    saved = [(weight, weight.detach().clone()) for weight in model.local_parameters()]
     with torch.no_grad():
-        for weight, _ in kept:
+        for weight, _ in saved:
             weight.zero_()
     try:
         yield
     finally:
         with torch.no_grad():
-            for weight, value in kept:
+            for weight, value in saved:
                 weight.copy_(value)
 
 
@@ -156,22 +156,22 @@ def assert_lambda_leads_to_base(
     steps: int = 400,
     share: float = 0.05,
 ) -> None:
-    """Law 7: trained under a growing lambda, a model comes closer to the global one within it.
+    """Law 7: trained under a growing lambda, a model approaches its global model.
 
     Args:
-        make: Makes the model, the same one every time, without dropout.
+        make: Returns the model, always the same one, without dropout.
         x: Features.
         edge_index: Edges.
         y: A class for every node.
         lambdas: Weights of the modulations' penalty, ascending.
-        steps: How long to train under each.
-        share: What may be left of the first distance under the last lambda.
+        steps: Training steps under each.
+        share: The largest allowed ratio of the last distance to the first.
     """
     distances = [_trained_distance(make(), x, edge_index, y, each, steps) for each in lambdas]
     falls = all(after <= before for before, after in pairwise(distances))
     if not falls or not distances[-1] <= share * distances[0]:
-        told = ", ".join(f"{distance:.3g}" for distance in distances)
-        raise AssertionError(f"lambda leads to the base: distances from it are {told}")
+        listed = ", ".join(f"{distance:.3g}" for distance in distances)
+        raise AssertionError(f"lambda leads to the base: distances from it are {listed}")
 
 
 def _trained_distance(
@@ -181,8 +181,8 @@ def _trained_distance(
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(steps):
         optimizer.zero_grad()
-        out, made = model(x, edge_index, return_modulations=True)
-        pull = penalty([], [], made).modulations
-        (cross_entropy(out, y) + pull).backward()  # type: ignore[no-untyped-call]  # as torch has it
+        out, modulations = model(x, edge_index, return_modulations=True)
+        loss = cross_entropy(out, y) + penalty.of(model, modulations)
+        loss.backward()  # type: ignore[no-untyped-call]  # as torch has it
         optimizer.step()
     return distance_to_base(model, x, edge_index)

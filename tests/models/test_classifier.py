@@ -11,6 +11,7 @@ from torch_geometric.nn import GCN
 
 from nodewise.models.classifier import LGAT, LGCN, LGIN, Classifier
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import DropRates
 from nodewise.testing import (
     assert_field_equals_full_graph,
     assert_kernels_agree,
@@ -45,40 +46,6 @@ def test_laws(name: str, graph: tuple[Tensor, Tensor]) -> None:
     assert_renumbering_renumbers(model, *graph)
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_receptive_field_is_exact(
-    name: str, layers: int, as_sparse: bool, graph: tuple[Tensor, Tensor]
-) -> None:
-    x, edge_index = graph
-    x = x.to_sparse_csr() if as_sparse else x
-    model = model_of(name, num_layers=layers)
-    assert_field_equals_full_graph(model, x, edge_index, torch.tensor([7, 2, 11]))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_penalty_runs_over_the_same_field(name: str, graph: tuple[Tensor, Tensor]) -> None:
-    """Scales and shifts of all levels: the targets' in the last layer, before it their sources'."""
-    x, edge_index = graph
-    model, targets = model_of(name), torch.tensor([7, 2])
-    first, last = (conv.block(edge_index, (20, 20)) for conv in model.convs)
-    heard = last.restrict(targets)[1]
-    assert 2 < len(heard) < 20
-    field = model.receptive_field(edge_index, 20, targets)
-    _, all_made = model(x, edge_index, return_modulations=True)
-    _, made = model(field.take(x), field, return_modulations=True)
-    half = len(made) // 2
-    assert {one.level for one in made} >= {"node", "edge"} and len(all_made) == 2 * half
-    for k, (whole, one) in enumerate(zip(all_made, made, strict=True)):
-        block, nodes = (first, heard) if k < half else (last, targets)
-        rows = torch.isin(block.neighbors.target, nodes) if whole.level == "edge" else nodes
-        scale, shift = whole.scale[rows], whole.shift[rows]
-        assert one.count == scale.numel()
-        torch.testing.assert_close(one.scale_squares, (scale - 1).square().sum())
-        torch.testing.assert_close(one.shift_squares, shift.square().sum())
-
-
 def test_localization_off_is_pygs_gcn(graph: tuple[Tensor, Tensor]) -> None:
     model = model_of("LGCN", node_level=False, edge_level=False)
     judge = GCN(6, 4, num_layers=2, out_channels=3, act=elu, bias=False).double().eval()
@@ -107,7 +74,7 @@ def test_two_training_runs_give_the_same_bits(graph: tuple[Tensor, Tensor]) -> N
     x, edge_index = graph
 
     def train() -> Tensor:
-        model = model_of("LGAT", weight_dropout=0.3, message_dropout=0.3).train()
+        model = model_of("LGAT", drop_rates=DropRates(0.3, 0.3)).train()
         torch.manual_seed(7)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
         for _ in range(5):
@@ -147,7 +114,7 @@ def test_torch_compile_agrees_forward_and_backward(
 def test_a_compiled_model_in_training_drops_the_same_entries(graph: tuple[Tensor, Tensor]) -> None:
     x, edge_index = graph
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]
-    model = model_of("LGCN", dropout=0.5, weight_dropout=0.3, message_dropout=0.3).train()
+    model = model_of("LGCN", dropout=0.5, drop_rates=DropRates(0.3, 0.3)).train()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     results = []
     for forward in (model, model, compiled):

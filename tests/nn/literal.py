@@ -31,13 +31,13 @@ def literal_mean_layer(conv: LocalizedConv, x: Tensor, edge_index: Tensor) -> Te
         else:
             a = leaky_relu(node.to_scale.expand[0] @ c, 0.2) + 1
             b = leaky_relu(node.to_shift.expand[0] @ c, 0.2)
-        own = conv.weight[0] * a[None, :] + b[None, :].expand_as(conv.weight[0])
+        local = conv.weight[0] * a[None, :] + b[None, :].expand_as(conv.weight[0])
         messages = []
         for u in members:
             ends = torch.cat([x[v], x[u]])
             n_a = torch.cat([edge.to_scale.target[0], edge.to_scale.source[0]], 1)
             n_b = torch.cat([edge.to_shift.target[0], edge.to_shift.source[0]], 1)
             a_uv, b_uv = leaky_relu(n_a @ ends, 0.2) + 1, leaky_relu(n_b @ ends, 0.2)
-            messages.append((own @ x[u]) * a_uv + b_uv)
+            messages.append((local @ x[u]) * a_uv + b_uv)
         rows.append(torch.stack(messages).mean(0))
     return torch.stack(rows)

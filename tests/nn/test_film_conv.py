@@ -12,6 +12,7 @@ from nodewise.models.classifier import Classifier, film_convs
 from nodewise.nn.aggregators import WeightedSum
 from nodewise.nn.block import BlockRule
 from nodewise.nn.film_conv import FilmConv
+from nodewise.nn.options import DropRates, Inits, MessageOptions
 from nodewise.testing import (
     assert_field_equals_full_graph,
     assert_kernels_agree,
@@ -28,8 +29,7 @@ FORMS = {
         "heads": 2,
         "concat": False,
         "bias": True,
-        "message_bias": True,
-        "message_act": torch.tanh,
+        "message": MessageOptions(bias=True, act=torch.tanh),
     },
 }
 
@@ -42,15 +42,17 @@ def x() -> Tensor:
 
 def conv_of(form: str, **options: object) -> FilmConv:
     torch.manual_seed(1)
-    return FilmConv(5, 4, **{**FORMS[form], "bias_init": "small_uniform", **options}).double()
+    return FilmConv(
+        5, 4, **{**FORMS[form], "inits": Inits(bias="small_uniform"), **options}
+    ).double()
 
 
 @pytest.mark.parametrize("message_bias", [False, True])
 @pytest.mark.parametrize("form", ["gcn", "gat", "gin"])
 def test_films_act_on_the_sum_as_on_every_message(x: Tensor, form: str, message_bias: bool) -> None:
     """An activation that changes nothing keeps the messages apart; without one they are summed."""
-    summed = conv_of(form, message_bias=message_bias)
-    each = conv_of(form, message_bias=message_bias, message_act=lambda z: z)
+    summed = conv_of(form, message=MessageOptions(message_bias))
+    each = conv_of(form, message=MessageOptions(message_bias, lambda z: z))
     results = []
     for conv in (summed, each):
         out = conv(x, EDGES)
@@ -79,7 +81,7 @@ def test_is_pygs_film_conv_where_both_say_the_same(
     aggr: str, normalization: str, act: object, start: float, x: Tensor
 ) -> None:
     aggregator = WeightedSum(BlockRule("none", normalization))
-    conv = conv_of("gcn", aggregator=aggregator, message_act=act, scale_start=start)
+    conv = conv_of("gcn", aggregator=aggregator, message=MessageOptions(act=act), scale_start=start)
     torch.testing.assert_close(conv(x, EDGES), pyg_twin(conv, aggr, act=act)(x, EDGES))
 
 
@@ -147,8 +149,8 @@ def test_a_stack_on_its_receptive_field_equals_the_full_graph(
 @pytest.mark.parametrize("form", FORMS)
 def test_every_weight_is_global_and_learns(form: str, x: Tensor) -> None:
     conv = conv_of(form)
-    out, made = conv(x, EDGES, return_modulations=True)
-    assert len(made) == 0
+    out, modulations = conv(x, EDGES, return_modulations=True)
+    assert len(modulations) == 0
     assert conv.local_parameters() == []
     assert conv.global_parameters() == list(conv.parameters())
     out.square().sum().backward()
@@ -164,9 +166,9 @@ def test_reset_starts_every_weight_anew() -> None:
     assert not any(torch.equal(weight, old) for weight, old in pairs)
 
 
-@pytest.mark.parametrize("place", ["weight_dropout", "message_dropout"])
+@pytest.mark.parametrize("place", ["weight", "message"])
 def test_dropout_places_act_in_training_only(place: str, x: Tensor) -> None:
-    conv = conv_of("gcn", **{place: 0.5})
+    conv = conv_of("gcn", drop_rates=DropRates(**{place: 0.5}))
     assert not torch.equal(conv(x, EDGES), conv(x, EDGES))
     conv.eval()
     assert torch.equal(conv(x, EDGES), conv_of("gcn").eval()(x, EDGES))

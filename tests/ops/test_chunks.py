@@ -57,9 +57,9 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
         normal(EDGES),
         normal(EDGES, heads),
     )
-    own = normal(TARGETS, WIDTH)
-    own_rows = sparse(own.detach() * (torch.rand(TARGETS, WIDTH) < 0.4))
-    own_values = own_rows.values.clone().requires_grad_()
+    target_rows = normal(TARGETS, WIDTH)
+    sparse_target_rows = sparse(target_rows.detach() * (torch.rand(TARGETS, WIDTH) < 0.4))
+    target_values = sparse_target_rows.values.clone().requires_grad_()
     of_sources, drop = normal(SOURCES, heads, out), DropConnect(0.3, torch.tensor(7))
 
     def sparse_x() -> SparseRows:
@@ -83,14 +83,18 @@ def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> E
             (values, *generators),
         ),
         "messages, each to itself": (
-            lambda: dispatch.messages(own, weight, scale, shift, neighbors.identity()),
-            (own, *generators),
+            lambda: dispatch.messages(target_rows, weight, scale, shift, neighbors.identity()),
+            (target_rows, *generators),
         ),
         "messages, each to itself, sparse": (
             lambda: dispatch.messages(
-                own_rows.with_values(own_values), weight, scale, shift, neighbors.identity()
+                sparse_target_rows.with_values(target_values),
+                weight,
+                scale,
+                shift,
+                neighbors.identity(),
             ),
-            (own_values, *generators),
+            (target_values, *generators),
         ),
         "dropout": (lambda: dispatch._dropout(z, drop), (z,)),
         "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),

@@ -57,8 +57,8 @@ def missed():
     return sum(sum(one.cache_misses.values()) for one in stats)
 
 before = missed()
-out, made = model(SparseRows.from_dense(x.float()), edge_index, return_modulations=True)
-(out.sum() + sum(Penalty()(model.global_parameters(), model.local_parameters(), made))).backward()
+out, modulations = model(SparseRows.from_dense(x.float()), edge_index, return_modulations=True)
+(out.sum() + Penalty().of(model, modulations)).backward()
 print(before, missed())
 """
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodewise.ops.fused.launch import cut_targets
-from nodewise.ops.fused.layer import Columns, Rows
+from nodewise.ops.fused.layer import ActiveColumns, Rows
 
 
 def offsets(sizes: list[int], dtype: type) -> np.ndarray:
@@ -42,10 +42,10 @@ def test_targets_are_cut_by_columns_and_edges(
         False,
     )
     seen, edges = [seen for seen, _ in targets], [edges for _, edges in targets]
-    columns = Columns(offsets(seen, np.int32), np.zeros(sum(seen), np.int32))
+    columns = ActiveColumns(offsets(seen, np.int32), np.zeros(sum(seen), np.int32))
     if everywhere:
         seen = [width] * len(targets)
-        columns = Columns(np.zeros(1, np.int32), np.arange(width, dtype=np.int32))
+        columns = ActiveColumns(np.zeros(1, np.int32), np.arange(width, dtype=np.int32))
     ptr = offsets(edges, np.int64)
     bounds = list(cut_targets(rows, columns, ptr, cuts))
     work = [4 * a + per_row * b for a, b in zip(seen, edges, strict=True)]
@@ -54,7 +54,7 @@ def test_targets_are_cut_by_columns_and_edges(
 
 def test_a_hub_does_not_share_its_chunk() -> None:
     rows = Rows(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1), 1, True)
-    columns = Columns(offsets([0] * 101, np.int32), np.zeros(0, np.int32))
+    columns = ActiveColumns(offsets([0] * 101, np.int32), np.zeros(0, np.int32))
     assert list(cut_targets(rows, columns, offsets([2000, *[10] * 100], np.int64), 2)) == [
         0,
         1,

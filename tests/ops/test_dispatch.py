@@ -455,7 +455,7 @@ def test_sums_over_no_edges_have_a_gradient(kernel: str) -> None:
 
 
 class Largest(TorchDispatchMode):
-    """Remembers the largest tensor that any operation made."""
+    """Remembers the largest tensor that any operation returned."""
 
     numbers = 0
 

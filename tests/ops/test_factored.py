@@ -164,29 +164,29 @@ def test_pairs_are_kept_as_in_the_whole_mask() -> None:
     assert torch.equal(pairs.view(9, 7, 3, 4).permute(0, 2, 3, 1), whole)
 
 
-def test_walks_are_kept_with_the_places_unless_they_are_many(
+def test_batches_are_cached_with_the_places_unless_they_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
-    first = list(visits.walks(rows, case.neighbors, 100))
-    again = list(visits.walks(rows.with_values(2 * rows.values), case.neighbors, 100))
+    first = list(visits.visit_batches(rows, case.neighbors, 100))
+    again = list(visits.visit_batches(rows.with_values(2 * rows.values), case.neighbors, 100))
     assert len(first) > 1 and all(a is b for a, b in zip(first, again, strict=True))
-    assert next(iter(visits.walks(rows, case.neighbors, 50))) is not first[0]
-    monkeypatch.setattr(visits, "KEPT_VISITS", 10)
+    assert next(iter(visits.visit_batches(rows, case.neighbors, 50))) is not first[0]
+    monkeypatch.setattr(visits, "CACHED_VISITS", 10)
     fresh = sparse(case.x)
-    assert list(visits.walks(fresh, case.neighbors, 100)) and not fresh.kept_visits
+    assert list(visits.visit_batches(fresh, case.neighbors, 100)) and not fresh.cached_visits
 
 
-def test_walks_visit_every_entry_of_every_edge_once() -> None:
+def test_batches_visit_every_entry_of_every_edge_once() -> None:
     case = a_case(0.1)
     rows = sparse(case.x)
     dense = torch.zeros(case.neighbors.num_edges, rows.width, dtype=torch.float64)
-    for walk in visits.walks(rows, case.neighbors, 64):
-        assert walk.entry.numel() <= 64
-        edge = torch.repeat_interleave(walk.ptr.diff().long()) + walk.edges.start
-        dense[edge, walk.col[walk.use].long()] += rows.values[walk.entry]
-        targets = walk.target[walk.use] + walk.first
+    for batch in visits.visit_batches(rows, case.neighbors, 64):
+        assert batch.entry.numel() <= 64
+        edge = torch.repeat_interleave(batch.ptr.diff().long()) + batch.edges.start
+        dense[edge, batch.col[batch.use].long()] += rows.values[batch.entry]
+        targets = batch.target[batch.use] + batch.first
         assert torch.equal(targets.long(), case.neighbors.target[edge])
     assert torch.equal(dense, case.x[case.neighbors.source])
 
@@ -212,7 +212,7 @@ def test_no_tensor_is_larger_than_a_chunk(
     """Indices and masks included; inputs, outputs and their gradients are not chunks."""
     case, limit = a_case(0.17, heads=2, rate=rate), 2500
     x = sparse(case.x) if as_sparse else case.x
-    monkeypatch.setattr(visits, "KEPT_VISITS", 0)
+    monkeypatch.setattr(visits, "CACHED_VISITS", 0)
     monkeypatch.setattr(factored, "CHUNK_NUMBERS", limit)
     outputs = max(case.neighbors.num_edges * 8, case.x.numel())
     assert outputs <= limit < case.neighbors.num_edges * 30 / 3

@@ -1,4 +1,4 @@
-"""Everything that shapes a model beyond its name and sizes: the model's share of a recipe."""
+"""The settings of a model beyond its name and sizes: the model's part of a recipe."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch.nn.functional import elu, leaky_relu, relu
 
 from nodewise.models.classifier import Act
 from nodewise.nn.block import BlockRule
+from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOptions
 
 Normalization = Literal["default", "none", "symmetric", "mean", "count"]
 ActName = Literal["none", "elu", "relu", "leaky_relu"]
@@ -35,8 +36,8 @@ class Architecture:
             PyG aggregation.
         normalization: The weight of a message; "default" is that of the backbone (GCN: symmetric,
             GIN: none).
-        self_weight: What a node weighs in its own neighborhood, before normalization.
-        max_neighbors: Keep only so many members of C_v, the first by number; 0 keeps all.
+        self_weight: The weight of a node in its own C_v, before normalization.
+        max_neighbors: The largest size of C_v, the first by number; 0 keeps all.
         input_dropout: Rate on each layer's input.
         weight_dropout: Rate on the entries of every W_v.
         message_dropout: Rate on the entries of localized messages.
@@ -50,12 +51,13 @@ class Architecture:
         bias: Whether a bias is added after aggregation.
         message_bias: Whether a bias is added to every message.
         attention_bias: Whether the two attention scores have a bias each.
-        attention_scores: What attention sees: "global", W h of both ends, or "messages".
-        edge_scale_target: What the penalty pulls edge scales to: "one" or "attention".
-        weight_init: How W starts.
-        modulator_init: How generators start.
-        attention_init: How attention vectors start.
-        bias_init: How biases start.
+        attention_scores: The input of attention: "global", W h of both ends, or "messages".
+        edge_scale_target: The value from which the penalty measures edge scales: "one" or
+            "attention".
+        weight_init: Initializer of W.
+        modulator_init: Initializer of the generators.
+        attention_init: Initializer of the attention vectors.
+        bias_init: Initializer of the biases.
     """
 
     hidden_channels: int = 8
@@ -84,11 +86,13 @@ class Architecture:
     attention_init: InitName = "glorot"
     bias_init: InitName = "zeros"
 
-    def rule(self, own: BlockRule) -> BlockRule:
-        """What C_v is: the backbone's own rule, with what is said otherwise here."""
-        normalization = own.normalization if self.normalization == "default" else self.normalization
+    def rule(self, default: BlockRule) -> BlockRule:
+        """What C_v is: the backbone's rule, with the settings of this architecture."""
+        normalization = (
+            default.normalization if self.normalization == "default" else self.normalization
+        )
         return replace(
-            own,
+            default,
             normalization=normalization,
             self_weight=self.self_weight,
             max_neighbors=self.max_neighbors or None,
@@ -96,23 +100,16 @@ class Architecture:
 
     def conv_options(self) -> dict[str, Any]:
         """Arguments that every conv takes."""
-        same_name = (
-            "bias",
-            "message_bias",
-            "weight_dropout",
-            "message_dropout",
-            "weight_init",
-            "modulator_init",
-            "bias_init",
-        )
         return {
-            **{name: getattr(self, name) for name in same_name},
-            "message_act": _ACTS[self.message_act],
+            "bias": self.bias,
+            "message": MessageOptions(self.message_bias, _ACTS[self.message_act]),
+            "drop_rates": DropRates(self.weight_dropout, self.message_dropout),
+            "inits": Inits(self.weight_init, self.modulator_init, self.bias_init),
         }
 
-    def localization_options(self) -> dict[str, Any]:
-        """Arguments that only a `LocalizedConv` takes."""
-        return {"context": self.context, "edge_scale_target": self.edge_scale_target}
+    def localization_options(self, localizes_bias: bool) -> LocalizationOptions:
+        """The details of a localization; those of the bias belong to the model."""
+        return LocalizationOptions(self.context, localizes_bias, self.edge_scale_target)
 
     def stack_options(self) -> dict[str, Any]:
         """Arguments of the `Classifier` around the layers."""

@@ -1,9 +1,10 @@
-"""A stack of convolutions that classifies nodes; and LGCN, LGAT, LGIN, made of it."""
+"""A stack of convolutions that classifies nodes; and LGCN, LGAT, LGIN, built from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor
 from torch.nn import LayerNorm, Module, ModuleList, Parameter
@@ -12,11 +13,14 @@ from torch.nn.functional import elu
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
+from nodewise.nn.edges import plain_edges
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
+from nodewise.nn.options import LocalizationOptions
+from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout
-from nodewise.ops.sparse import Features, SparseRows, as_features
+from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows
 
 Act = Callable[[Tensor], Tensor]
 
@@ -28,10 +32,13 @@ class Classifier(Module):
         convs: The layers.
         dropout: Rate at which entries of each layer's input are dropped.
         act: Activation between layers.
-        output_act: Activation of the last layer; None for logits as they are.
+        output_act: Activation of the last layer; None for none.
         residual: Whether a layer between two of the same width adds its input to its output.
         layer_norm: Whether hidden rows are normalized before their activation.
     """
+
+    if TYPE_CHECKING:
+        __call__: TypedCall[Features, Tensor | ReceptiveField]
 
     def __init__(
         self,
@@ -60,7 +67,7 @@ class Classifier(Module):
         return any(conv.aggregator.uses_edge_weights for conv in self.layers)
 
     def reset_parameters(self) -> None:
-        """Start every weight anew."""
+        """Initialize all weights again."""
         for conv in self.layers:
             conv.reset_parameters()
         for norm in self.norms:
@@ -77,11 +84,13 @@ class Classifier(Module):
     def receptive_field(
         self, edge_index: Tensor, num_nodes: int, targets: Tensor, edge_weight: Tensor | None = None
     ) -> ReceptiveField:
-        """What the outputs of `targets` depend on; build it once, use it for every step.
+        """The nodes and edges that the outputs of `targets` depend on; build it once.
 
         Call the model on it: `model(field.take(x), field)` gives the rows of `targets`.
         """
         sizes = (num_nodes, num_nodes)
+        dtype = self.layers[0].weight.dtype
+        edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
         blocks = [conv.block(edge_index, sizes, edge_weight) for conv in self.layers]
         return ReceptiveField.of(blocks, targets)
 
@@ -91,26 +100,28 @@ class Classifier(Module):
         edge_index: Tensor | ReceptiveField,
         edge_weight: Tensor | None = None,
         return_modulations: bool = False,
-    ) -> Any:
-        """Logits (N, classes), and with `return_modulations` all `Modulations` made on the way.
+    ) -> Tensor | tuple[Tensor, Modulations]:
+        """Logits (N, classes), and with `return_modulations` the `Modulations` of all layers.
 
         Args:
             x: Node features, dense or `torch.sparse_csr`; of a field, the rows of its nodes.
-            edge_index: The edges (2, E), or a `ReceptiveField`.
+            edge_index: The edges (2, E), an `EdgeIndex`, a `torch.sparse` adjacency, or a
+                `ReceptiveField`.
             edge_weight: A weight for each edge, where the aggregator takes one.
-            return_modulations: Whether to return what the penalty and the curious need.
+            return_modulations: Whether to return the modulations, too; the penalty needs them.
         """
-        x, made = self._through(len(self.layers), x, edge_index, edge_weight)
-        return (x, made) if return_modulations else x
+        rows, modulations = self._through(len(self.layers), x, edge_index, edge_weight)
+        logits = cast(Tensor, rows)
+        return (logits, modulations) if return_modulations else logits
 
     def embed(
         self, x: Features, edge_index: Tensor | ReceptiveField, edge_weight: Tensor | None = None
     ) -> Tensor:
-        """What the last layer is given: a row for each node, (N, width).
+        """The input of the last layer: a row for each node, (N, width).
 
         Args:
             x: Node features, as `forward` takes them.
-            edge_index: The edges (2, E), or a `ReceptiveField`.
+            edge_index: The edges, as `forward` takes them.
             edge_weight: A weight for each edge, where the aggregator takes one.
         """
         rows, _ = self._through(len(self.layers) - 1, x, edge_index, edge_weight)
@@ -123,18 +134,22 @@ class Classifier(Module):
         edge_index: Tensor | ReceptiveField,
         edge_weight: Tensor | None,
     ) -> tuple[Features, Modulations]:
-        """Rows after the first `count` layers, and the modulations made on the way."""
-        x, made = as_features(x), Modulations()
+        """Rows after the first `count` layers, and the modulations of all layers."""
+        x, modulations = as_features(x), Modulations()
+        if not isinstance(edge_index, ReceptiveField):
+            # Once for all layers: torch cannot add up several gradients of a sparse matrix.
+            sizes, dtype = (num_rows(x), num_rows(x)), self.layers[0].weight.dtype
+            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
         for i, conv in enumerate(self.layers[:count]):
             graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
             out, more = conv(
                 dropout(x, self.dropout, self.training), graph, edge_weight, return_modulations=True
             )
-            x, made = self._finish(i, out, x, graph), made + more
-        return x, made
+            x, modulations = self._finish(i, out, x, graph), modulations + more
+        return x, modulations
 
     def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
-        """A layer's output, normalized, activated, and added to its input, as far as asked."""
+        """A layer's output after normalization, activation and residual, as far as asked for."""
         if i + 1 == len(self.layers):
             return out if self.output_act is None else self.output_act(out)
         out = self.act(self.norms[i](out) if len(self.norms) else out)
@@ -191,7 +206,7 @@ class LGCN(Classifier):
     """GCN, localized (Eqs. 4-9), in the form the paper prints.
 
     Args:
-        in_channels: Size of the input features.
+        in_channels: Size of the input features, or -1 for that of the first input.
         hidden_channels: Width of the hidden layers, and of the first layer's bottleneck.
         out_channels: How many classes.
         num_layers: How many layers.
@@ -220,21 +235,28 @@ class LGCN(Classifier):
 class LGIN(LGCN):
     """GIN, localized: sums over neighbors and self, and a bias that is localized too.
 
-    With the one-layer MLPs of the paper's parameter counts, the MLP is the layer's own weight and
-    bias; see `LGCN` for the arguments.
+    With the one-layer MLPs of the paper's parameter counts, the MLP is W and the bias of the layer;
+    see `LGCN` for the arguments.
     """
 
     aggregator = "gin"
 
-    def __init__(self, *args: Any, bias: bool = True, **kwargs: Any) -> None:
-        super().__init__(*args, bias=bias, localized_bias=True, **kwargs)
+    def __init__(
+        self,
+        *args: Any,
+        bias: bool = True,
+        localization: LocalizationOptions = LocalizationOptions(),
+        **kwargs: Any,
+    ) -> None:
+        localization = replace(localization, bias=True)
+        super().__init__(*args, bias=bias, localization=localization, **kwargs)
 
 
 class LGAT(LGCN):
-    """GAT, localized: every head of the first layers has its own weight and modulators.
+    """GAT, localized: every head of the first layers has a separate weight and modulators.
 
     Args:
-        in_channels: Size of the input features.
+        in_channels: Size of the input features, or -1 for that of the first input.
         hidden_channels: Width of each head, and of the first layer's bottleneck.
         out_channels: How many classes.
         num_layers: How many layers; the last has one head.

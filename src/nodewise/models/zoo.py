@@ -1,4 +1,4 @@
-"""Every model by name: a line per row of the paper's table, and the comparisons it lacks.
+"""All models by name: one line per row of the paper's table, and further comparisons.
 
 `GCN-tuned` is a GCN with the settings that validation nodes chose on each data set, where a recipe
 knows them. `LGCN:global` is LGCN with both levels switched off and everything else as it was, the
@@ -30,7 +30,7 @@ def gcn(arch: Architecture) -> AggregatorFactory:
 
 
 def gin(arch: Architecture) -> AggregatorFactory:
-    """GIN's sum of neighbors and self; its one-layer MLP is the layer's own weight and bias."""
+    """GIN's sum of neighbors and self; its one-layer MLP is W and the bias of the layer."""
     return lambda out, heads: WeightedSum(arch.rule(BlockRule("extra")))
 
 
@@ -56,9 +56,8 @@ def localized(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
     return localized_convs(
         node_level=row.node_level,
         edge_level=row.edge_level,
-        localized_bias=row.localizes_bias and row.node_level,
+        localization=arch.localization_options(row.localizes_bias and row.node_level),
         **arch.conv_options(),
-        **arch.localization_options(),
         **sizes,
     )
 
@@ -70,7 +69,7 @@ def film(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a graph decides of a model: features, classes, and nodes where they are known."""
+    """The sizes of a graph: features, classes, and nodes where they are known."""
 
     in_channels: int
     out_channels: int
@@ -90,8 +89,8 @@ class Row:
         localizes_bias: Whether the node level scales and shifts the bias too.
         counts_bias: Whether the paper's parameter count includes the layers' biases.
         convs: Its layers, from the row, an architecture, their sizes, heads and aggregator.
-        defaults: Where the architecture starts from for this backbone; recipes may say otherwise.
-        settings: What makes this row, such as its width; stronger than a recipe.
+        defaults: Settings of this backbone that differ from the paper's; a recipe may change them.
+        settings: What distinguishes this row, such as its width; a recipe cannot change it.
     """
 
     family: str
@@ -135,7 +134,7 @@ class Row:
 
 @dataclass(frozen=True)
 class GraphRow:
-    """A model that belongs to one graph: it has vectors for that graph's nodes.
+    """A model of one graph: it has vectors for that graph's nodes.
 
     Attributes:
         family: The name under which recipes keep this model's settings.
@@ -149,16 +148,23 @@ class GraphRow:
 
     @property
     def is_localized(self) -> bool:
-        """It has no levels to switch on."""
+        """Always false: there are no levels to switch on."""
         return False
 
     def build(self, sizes: Sizes, arch: Architecture) -> Module:
         """The model."""
+        if sizes.in_channels == -1:
+            raise InputError(
+                "in_channels",
+                f"{self.family} has no layer that could take it from the first input",
+                value=-1,
+                way_out="give the number of features",
+            )
         if sizes.num_nodes is None:
             raise InputError(
                 "num_nodes",
                 f"{self.family} has a vector for every node of its graph",
-                way_out="say how many nodes there are",
+                way_out="give the number of nodes",
             )
         return self.make(sizes.in_channels, sizes.out_channels, sizes.num_nodes)
 
@@ -235,10 +241,10 @@ def build_model(
 
     Args:
         name: "LGCN", "GAT-64", "LGIN:global", ...; `nodewise models` lists them.
-        in_channels: Size of the input features.
+        in_channels: Size of the input features, or -1 for that of the first input.
         out_channels: How many classes.
         num_nodes: How many nodes, for models that have vectors for the nodes of one graph.
-        **settings: Fields of `Architecture`; left alone they are the paper's.
+        **settings: Fields of `Architecture`; by default those of the paper.
     """
     row = find_row(name)
     arch = Architecture(**{**row.defaults, **row.settings, **settings})

@@ -1,11 +1,12 @@
 """What the convolutions here share: a global W with heads, an aggregator, biases, dropout.
 
-A conv is this and a `forward` that makes messages: `LocalizedConv`, `FilmConv`.
+A conv is this and a `forward` that computes messages: `LocalizedConv`, `FilmConv`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -22,31 +23,45 @@ from nodewise.nn.aggregators import (
     make_aggregator,
 )
 from nodewise.nn.block import Block, block_of
-from nodewise.nn.inits import initializer
+from nodewise.nn.edges import plain_edges
+from nodewise.nn.inits import initialize
+from nodewise.nn.lazy import SOURCE, TARGET, LazyWeight, new_weight
+from nodewise.nn.options import DropRates, Inits, MessageOptions
+from nodewise.nn.pyg_arguments import check_arguments
+from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
-from nodewise.ops.dropconnect import DropConnect, check_rate
-from nodewise.ops.sparse import Features, SparseRows, as_features
+from nodewise.ops.dropconnect import DropConnect
+from nodewise.ops.neighbors import check_edge_index
+from nodewise.ops.sparse import Features, SparseRows, as_features, check_rows, num_rows
 
 Inputs = Features | tuple[Features, Features]
 
 
 class BaseConv(MessagePassing):  # type: ignore[misc]
-    """A weight on every neighbor, an aggregator, and what may be put around them.
+    """A weight on every neighbor, an aggregator, biases and dropout.
+
+    It is a `MessagePassing`, so that PyG's tools (Explainer, `reset`, summaries) accept it, but it
+    never calls `propagate`: that would gather h_u on every edge and multiply afterwards, E rows of
+    the input's width. Localization acts between the two, so the layer computes the messages itself
+    (`nodewise.ops`) and passes them to its `Aggregator`. Hooks on `propagate`, `message` and
+    `aggregate` therefore do not run; the edge mask of PyG's Explainer is applied to the messages.
 
     Args:
-        in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
+        in_channels: Size of each input row, or -1 for that of the first input; a pair (source,
+            target) for bipartite graphs.
         out_channels: Size of each output row and head.
-        aggregator: AGGR, by name, as an `Aggregator` or as a function that makes one.
-        heads: How many heads, each with its own W.
+        aggregator: AGGR, by name, as an `Aggregator` or as a function that returns one.
+        heads: How many heads, each with a separate W.
         concat: Whether heads are concatenated (else averaged).
         bias: Whether a bias is added after aggregation.
-        message_bias: Whether a bias is added to W h_u.
-        message_act: Applied to messages; the conv says where.
-        weight_dropout: Rate at which every node drops entries of its W.
-        message_dropout: Rate at which entries of the messages are dropped.
-        weight_init: Name of W's initializer.
-        bias_init: Name of the initializer of the two biases.
+        message: What is added to W h_u; each conv says where the activation is applied.
+        drop_rates: Dropout of weights and messages.
+        inits: The initializers.
+        arguments: Arguments of PyG's convs; one that asks for what no conv here does is refused.
     """
+
+    if TYPE_CHECKING:
+        __call__: TypedCall[Inputs, Tensor | Block]
 
     def __init__(
         self,
@@ -56,48 +71,65 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         heads: int,
         concat: bool,
         bias: bool,
-        message_bias: bool,
-        message_act: Callable[[Tensor], Tensor] | None,
-        weight_dropout: float,
-        message_dropout: float,
-        weight_init: str,
-        bias_init: str,
+        message: MessageOptions,
+        drop_rates: DropRates,
+        inits: Inits,
+        arguments: dict[str, Any],
     ) -> None:
+        check_arguments(type(self).__name__, arguments)
         super().__init__(aggr=None, node_dim=0)
-        check_rate("weight_dropout", weight_dropout)
-        check_rate("message_dropout", message_dropout)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.heads, self.concat = heads, concat
-        self.weight_dropout, self.message_dropout = weight_dropout, message_dropout
-        self.message_act, self.weight_init, self.bias_init = message_act, weight_init, bias_init
-        target_width = None if isinstance(in_channels, int) else in_channels[1]
-        self.aggregator = make_aggregator(aggregator, out_channels, heads, target_width)
-        self.weight = Parameter(torch.empty(heads, out_channels, self.widths[0]))
-        self.message_bias = Parameter(torch.empty(heads, out_channels)) if message_bias else None
+        self.drop_rates, self.inits, self.message_act = drop_rates, inits, message.act
+        source, target = self._widths_or_slots()
+        pair = not isinstance(in_channels, int)
+        self.aggregator = make_aggregator(aggregator, out_channels, heads, target, pair=pair)
+        self.weight = new_weight(heads, out_channels, source, init=inits.weight)
+        self.message_bias = Parameter(torch.empty(heads, out_channels)) if message.bias else None
         width = heads * out_channels if concat else out_channels
         self.bias = Parameter(torch.empty(width)) if bias else None
+        self.register_load_state_dict_post_hook(_read_width)
 
     @property
     def widths(self) -> tuple[int, int]:
-        """Size of the sources' rows and of the targets'."""
+        """Size of the sources' rows and of the targets'; -1 where the first input decides it."""
         both = self.in_channels
         return (both, both) if isinstance(both, int) else both
 
+    def _widths_or_slots(self) -> tuple[int, int]:
+        """The two sizes as shapes of lazy weights have them."""
+        source, target = self.widths
+        return SOURCE if source == -1 else source, TARGET if target == -1 else target
+
+    def _set_widths(self, x: Features, x_target: Features | None) -> None:
+        """Take sizes that are not known yet from the first input."""
+        check_rows(x, source := _width(x))
+        target = source if x_target is None else _width(x_target)
+        pair = not isinstance(self.in_channels, int) or source != target
+        self.in_channels = (source, target) if pair else source
+        self._materialize()
+
+    def _materialize(self) -> None:
+        """Initialize the weights that waited for the widths."""
+        for weight in list(self.parameters()):
+            if isinstance(weight, LazyWeight):
+                weight.materialize_for(*self.widths)
+
     def reset_parameters(self) -> None:
-        """Start every weight anew."""
+        """Initialize all weights again."""
         super().reset_parameters()
-        self._start_own_weights()
+        self._reset_weights()
         self.aggregator.reset_parameters()
 
-    def _start_own_weights(self) -> None:
-        """Fill W and the biases; the last line of a conv's constructor."""
-        initializer(self.weight_init)(self.weight)
+    def _reset_weights(self) -> None:
+        """Initialize W and the biases; the last line of a conv's constructor."""
+        initialize(self.weight, self.inits.weight)
         for bias in (self.message_bias, self.bias):
             if bias is not None:
-                initializer(self.bias_init)(bias)
+                initialize(bias, self.inits.bias)
 
     def local_parameters(self) -> list[Parameter]:
-        """Theta_L: what generates modulations; here nothing does."""
+        """Theta_L: the weights that generate modulations; here there are none."""
         return []
 
     def global_parameters(self) -> list[Parameter]:
@@ -108,14 +140,14 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def block(
         self, edge_index: Tensor, num_nodes: tuple[int, int], edge_weight: Tensor | None = None
     ) -> Block:
-        """C_v for every target, as the aggregator sees it; `num_nodes` is (sources, targets).
+        """C_v for every target, as the aggregator defines it; `num_nodes` is (sources, targets).
 
-        Of a bipartite graph whose targets hear themselves (GIN), they count as sources, too.
+        In a bipartite graph whose targets are members of their own C_v (GIN), `num_nodes` counts
+        them among the sources, too.
         """
-        sources, targets = num_nodes
-        return block_of(
-            edge_index, edge_weight, targets, sources, self.aggregator.rule, self.weight.dtype
-        )
+        dtype = self.weight.dtype
+        edges, weight = plain_edges(edge_index, edge_weight, num_nodes, dtype)
+        return block_of(edges, weight, num_nodes[1], num_nodes[0], self.aggregator.rule, dtype)
 
     def _inputs(
         self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None
@@ -124,18 +156,25 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         x_target: Features | None = None
         if isinstance(x, tuple):
             x, x_target = map(as_features, _checked_pair(x))
-            x = self._sources_of_pair(x, x_target)
         else:
             x = as_features(x)
+        if -1 in self.widths:
+            self._set_widths(x, x_target)
         if isinstance(edge_index, Block):
-            return x, x_target, edge_index
-        sources = _num_rows(x)
-        targets = sources if x_target is None else _num_rows(x_target)
-        return x, x_target, self.block(edge_index, (sources, targets), edge_weight)
+            return self._with_targets(x, x_target), x_target, edge_index
+        sizes = (num_rows(x), num_rows(x if x_target is None else x_target))
+        edges, weight = plain_edges(edge_index, edge_weight, sizes, self.weight.dtype)
+        if x_target is not None:
+            # Before targets are added to the sources, where a wrong number could name one.
+            check_edge_index(edges, sizes[1], sizes[0])
+        x = self._with_targets(x, x_target)
+        return x, x_target, self.block(edges, (num_rows(x), sizes[1]), weight)
 
-    def _sources_of_pair(self, x: Features, x_target: Features) -> Features:
-        """The rows that edges come from; where targets hear themselves, theirs are added."""
+    def _with_targets(self, x: Features, x_target: Features | None) -> Features:
+        """The rows that edges come from; targets in their own C_v are added to the sources."""
         rule = self.aggregator.rule
+        if x_target is None:
+            return x
         if rule.normalization == "symmetric":
             raise InputError(
                 "x",
@@ -147,7 +186,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         if self.widths[0] != self.widths[1]:
             raise InputError(
                 "in_channels",
-                "targets that hear themselves need rows as wide as the sources'",
+                "targets in their own context need rows as wide as the sources'",
                 value=self.in_channels,
                 way_out="bring both to one width first",
             )
@@ -156,14 +195,14 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def _aggregation_inputs(
         self, x: Features, x_target: Features | None, block: Block
     ) -> AggregationInputs:
-        """What the aggregator may look at."""
+        """The inputs of the aggregator."""
         mask = self._explainer_mask(block)
         return AggregationInputs(block, x, x_target, self.weight, self.message_bias, mask)
 
     @property
     def _may_sum_first(self) -> bool:
-        """Whether AGGR is a sum that sees no messages, and nothing nonlinear happens to one."""
-        dropped = self.training and self.message_dropout > 0
+        """Whether AGGR is a sum whose weights ignore messages, which nothing nonlinear changes."""
+        dropped = self.training and self.drop_rates.message > 0
         return (
             isinstance(self.aggregator, Sum)
             and not self.aggregator.sees_messages
@@ -175,8 +214,8 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         return project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])
 
     def _global_messages(self, x: Features, block: Block) -> Tensor:
-        """W h_u (E, H, out); in training every target may drop entries of W, for all it hears."""
-        drop = DropConnect.draw(self.weight_dropout, self.training)
+        """W h_u (E, H, out); in training every target drops entries of W, the same on its edges."""
+        drop = DropConnect.draw(self.drop_rates.weight, self.training)
         if drop is None:
             return gather_sources(self._global_products(x), block.neighbors)
         code = self.weight.new_zeros(block.neighbors.num_targets, self.heads, 1)
@@ -192,7 +231,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     def _aggregate(self, z: Tensor, inputs: AggregationInputs) -> Tensor:
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""
-        dropped = dropout(z, self.message_dropout, self.training)
+        dropped = dropout(z, self.drop_rates.message, self.training)
         out: Tensor = self.aggregator(Messages(dropped, z), inputs)
         if isinstance(self.aggregator, AnyAggregation) and out.shape[1:] != z.shape[1:]:
             raise InputError(
@@ -234,9 +273,18 @@ def times_rows(x: Features, weights: Sequence[Tensor]) -> list[Tensor]:
 
 
 def dense_rows(x: Features) -> Tensor:
-    """The same rows, dense."""
+    """The same rows as a dense tensor."""
     return x.dense() if isinstance(x, SparseRows) else x
 
 
-def _num_rows(x: Features) -> int:
-    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
+def _read_width(conv: Any, _: Any) -> None:
+    """Take the width of a lazy conv's rows from the weight that a state dict brought."""
+    if conv.widths[0] == -1 and not isinstance(conv.weight, LazyWeight):
+        width, pair = conv.weight.size(2), conv.in_channels
+        conv.in_channels = width if isinstance(pair, int) else (width, pair[1])
+        if -1 not in conv.widths:
+            conv._materialize()
+
+
+def _width(x: Features) -> int:
+    return x.width if isinstance(x, SparseRows) else x.size(-1)

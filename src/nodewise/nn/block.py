@@ -1,7 +1,7 @@
-"""What a layer aggregates over: C_v for its targets, with the fixed weight of every edge.
+"""C_v for the targets of a layer, with the fixed weight of every edge.
 
-A `Block` is built from `edge_index` once and kept as long as that tensor lives unchanged. Cut down
-to some targets (`restrict`) it is one layer of their receptive field.
+A `Block` is built from `edge_index` once and cached as long as that tensor lives unchanged.
+Restricted to some targets (`restrict`) it is one layer of their receptive field.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from nodewise.ops.neighbors import Neighborhood, check_edge_index
 
 @dataclass(frozen=True)
 class BlockRule:
-    """How an aggregator sees a graph.
+    """Which nodes belong to C_v, and the weights of the edges.
 
     Attributes:
         loops: Whether v belongs to C_v: "none" takes the edges as they are, "set" makes v a member
-            exactly once (GCN, GAT), "extra" adds v to whatever the edges say (GIN). On a bipartite
-            graph, "set" takes v for the source of that number, as PyG does; for "extra" the targets
-            are the last of the sources.
+            exactly once (GCN, GAT), "extra" adds v once more (GIN). On a bipartite graph, "set"
+            takes v for the source of that number, as PyG does; for "extra" the targets are the last
+            of the sources.
         normalization: An edge's weight: as given ("none"), divided by the square roots of both
             ends' degrees ("symmetric", GCN), by the sum of weights over C_v ("mean"), or by the
             number of members of C_v ("count").
         self_weight: The weight of v in its own C_v before normalization.
         keeps_loop_weights: Whether a loop among the edges keeps its given weight; without weights
-            all loops then weigh one, whatever `self_weight` (both as PyG's GCN has it).
-        max_neighbors: Keep only so many members of C_v, the first by node number.
+            all loops then weigh one, whatever `self_weight` (both as in PyG's GCN).
+        max_neighbors: The largest size of C_v, the first by number; None keeps all.
         keeps_self: Whether such a cut always keeps v itself.
     """
 
@@ -144,12 +144,12 @@ def build_block(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """Sort and weigh the edges as `rule` says.
+    """Sort and weigh the edges by `rule`.
 
     Raises:
-        InputError: An edge leads from or to a node that is not there.
+        InputError: An edge has a node number out of range.
     """
-    # Before loops are taken out, among which may be one of no node.
+    # Before loops are taken out, since one of them may be out of range.
     check_edge_index(edge_index, num_targets, num_sources)
     ones = torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
     given = ones if edge_weight is None else edge_weight
@@ -161,8 +161,8 @@ def build_block(
     edges, weight, edge_id = _add_loops(edge_index, given, rule, *loops)
     neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
     if rule.max_neighbors is not None:
-        kept = neighbors.edge_id[_first_by_number(neighbors, rule.max_neighbors, rule.keeps_self)]
-        edges, edge_id, weight = edges[:, kept], edge_id[kept], weight[kept]
+        chosen = neighbors.edge_id[_first_by_number(neighbors, rule.max_neighbors, rule.keeps_self)]
+        edges, edge_id, weight = edges[:, chosen], edge_id[chosen], weight[chosen]
         neighbors = Neighborhood.from_edges(edges, num_targets, num_sources)
     weight = _normalize(weight[neighbors.edge_id], neighbors, rule)
     all_ones = rule.normalization == "none" and edge_weight is None and rule.self_weight == 1
@@ -171,8 +171,8 @@ def build_block(
 
 
 _Key = tuple[int, int, BlockRule, torch.dtype]
-# From an edge_index to its version when seen, and the blocks made of it.
-_kept: WeakIdKeyDictionary = WeakIdKeyDictionary()
+# From an edge_index to its version when seen, and its blocks.
+_cache: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def block_of(
@@ -183,14 +183,14 @@ def block_of(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """As `build_block`, but once per `edge_index` and rule while that tensor is unchanged."""
+    """As `build_block`, cached per `edge_index` and rule while that tensor is unchanged."""
     sizes = (num_targets, num_sources)
     if edge_weight is not None or torch.compiler.is_compiling():
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)
-    if edge_index not in _kept:
-        _kept[edge_index] = {}
-    kept: dict[_Key, tuple[int, Block]] = _kept[edge_index]
+    if edge_index not in _cache:
+        _cache[edge_index] = {}
+    cached: dict[_Key, tuple[int, Block]] = _cache[edge_index]
     key, version = (*sizes, rule, dtype), edge_index._version
-    if key not in kept or kept[key][0] != version:
-        kept[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
-    return kept[key][1]
+    if key not in cached or cached[key][0] != version:
+        cached[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
+    return cached[key][1]

@@ -1,4 +1,4 @@
-"""C_v -> c_v (Eq. 5): what a node knows of its surroundings before it makes its own weights."""
+"""C_v -> c_v (Eq. 5): the context of a node, from which its local weights are generated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nodewise.ops.dispatch import sum_neighbors
 class Context(Module):
     """Pools the rows of C_v into one row for each target.
 
-    `is_linear` says that pooling and a matrix product may change places; a generator then reduces
-    the rows first, and nothing as wide as the input is ever pooled.
+    `is_linear` says that pooling and a matrix product commute; a generator then reduces the rows
+    first, and nothing as wide as the input is ever pooled.
     """
 
     is_linear: ClassVar[bool]
@@ -31,7 +31,7 @@ class Context(Module):
 
 
 class MeanContext(Context):
-    """Eq. 5 as printed: the mean over C_v, whatever the aggregator's weights."""
+    """Eq. 5 as printed: the mean over C_v, regardless of the aggregator's weights."""
 
     is_linear = True
 
@@ -41,7 +41,7 @@ class MeanContext(Context):
 
 
 class SumContext(Context):
-    """The sum over C_v under the aggregator's own weights, as in the released program on Cora."""
+    """The sum over C_v under the aggregator's weights, as in the released program on Cora."""
 
     is_linear = True
 

@@ -6,31 +6,31 @@ For a target node v and the members u of its context C_v, with one relation:
     h_v = \mathrm{AGGR}(\{ \sigma(\gamma_v \odot W h_u + \beta_v) : u \in C_v \}), \quad
     \gamma_v = \gamma_0 + W_\gamma h_v, \quad \beta_v = W_\beta h_v
 
-gamma_v and beta_v scale and shift every message that v receives. They are generated from the
-target's own representation alone, where a localized conv looks at the whole of C_v.
+gamma_v and beta_v scale and shift every message that v receives. They are functions of the
+target's representation alone, those of a localized conv functions of the whole of C_v.
 
-gamma_0 is one, as FiLM's authors have it (Perez et al., 2018, generate gamma - 1): features whose
-rows sum to one make W_gamma h_v so small that from zero the messages would hardly be dropped.
+gamma_0 is one, as in FiLM (Perez et al., 2018, generate gamma - 1): where rows of features sum to
+one, W_gamma h_v is so small that without gamma_0 messages would nearly vanish.
 
-PyG's `FiLMConv` is the same layer where it has one relation, `act` is our `message_act`, `aggr` is
+PyG's `FiLMConv` is the same layer where it has one relation, `act` is our `message.act`, `aggr` is
 "add" or "mean" and our C_v are the edges as given (no added loops), its film's bias is gamma_0 for
 gamma and zero for beta, and its branch for the node itself (`lin_skip`, `film_skip`) is zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
-from torch.nn import Module, Parameter
+from torch.nn import Module
 
 from nodewise.nn.aggregators import AggregationInputs, AggregatorFactory
 from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
 from nodewise.nn.block import Block
-from nodewise.nn.inits import initializer
+from nodewise.nn.inits import initialize
+from nodewise.nn.lazy import new_weight
 from nodewise.nn.modulation import Modulations
+from nodewise.nn.options import DropRates, Inits, MessageOptions
 from nodewise.ops.dispatch import gather_targets, sum_edges
 from nodewise.ops.sparse import Features
 
@@ -39,25 +39,27 @@ class FilmConv(BaseConv):
     """A graph convolution whose messages are scaled and shifted by their target.
 
     Args:
-        in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
+        in_channels: Size of each input row, or -1 for that of the first input; a pair (source,
+            target) for bipartite graphs.
         out_channels: Size of each output row and head.
-        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gin", an `Aggregator`, a function that makes
-            one from (out_channels, heads), or any `torch_geometric.nn.aggr` module or its name.
-        heads: How many heads, each with its own W, W_gamma and W_beta.
+        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gatv2", "gin", an `Aggregator`, a function
+            that returns one from (out_channels, heads), or any `torch_geometric.nn.aggr` module or
+            its name.
+        heads: How many heads, each with separate W, W_gamma and W_beta.
         concat: Whether heads are concatenated (else averaged).
         bias: Whether a bias is added after aggregation.
-        message_bias: Whether a bias is added to W h_u, before it is scaled.
-        message_act: sigma, applied to the scaled and shifted message; None for none.
-        weight_dropout: Rate at which every node drops entries of W; gamma_v and beta_v stay raw.
-        message_dropout: Rate at which entries of the messages are dropped.
-        scale_start: gamma_0, what gamma_v is for a node without features.
-        weight_init: Name of W's initializer.
-        modulator_init: Name of the initializer of W_gamma and W_beta.
-        bias_init: Name of the initializer of the two biases.
+        message: A bias added to W h_u, before it is scaled, and sigma, applied to the scaled and
+            shifted message.
+        drop_rates: Dropout of entries of W, for each node separately, and of the messages.
+        inits: Names of the initializers; that of modulators is for W_gamma and W_beta.
+        scale_start: gamma_0, the value of gamma_v for a node without features.
+        **kwargs: Arguments of PyG's convs: accepted where they ask for what this layer does,
+            refused by name otherwise.
 
     Shapes:
         - **input:** rows (N, in_channels), dense or `torch.sparse_csr`, or a pair of them;
-          `edge_index` (2, E), or a `Block`; `edge_weight` (E,)
+          `edge_index` (2, E), an `EdgeIndex`, a `torch.sparse` adjacency (targets, sources) or a
+          `Block`; `edge_weight` (E,)
         - **output:** (N, heads * out_channels), or (N, out_channels) without `concat`
     """
 
@@ -69,38 +71,24 @@ class FilmConv(BaseConv):
         heads: int = 1,
         concat: bool = True,
         bias: bool = False,
-        message_bias: bool = False,
-        message_act: Callable[[Tensor], Tensor] | None = None,
-        weight_dropout: float = 0.0,
-        message_dropout: float = 0.0,
+        message: MessageOptions = MessageOptions(),
+        drop_rates: DropRates = DropRates(),
+        inits: Inits = Inits(),
         scale_start: float = 1.0,
-        weight_init: str = "glorot",
-        modulator_init: str = "truncated_he",
-        bias_init: str = "zeros",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            aggregator,
-            heads,
-            concat,
-            bias,
-            message_bias,
-            message_act,
-            weight_dropout,
-            message_dropout,
-            weight_init,
-            bias_init,
-        )
-        self.scale_start, self.modulator_init = scale_start, modulator_init
-        self.to_scale = Parameter(torch.empty(heads, out_channels, self.widths[1]))
-        self.to_shift = Parameter(torch.empty(heads, out_channels, self.widths[1]))
-        self._start_own_weights()
+        shared = (bias, message, drop_rates, inits, kwargs)
+        super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
+        self.scale_start = scale_start
+        shape = (heads, out_channels, self._widths_or_slots()[1])
+        self.to_scale = new_weight(*shape, init=inits.modulator)
+        self.to_shift = new_weight(*shape, init=inits.modulator)
+        self._reset_weights()
 
-    def _start_own_weights(self) -> None:
-        super()._start_own_weights()
+    def _reset_weights(self) -> None:
+        super()._reset_weights()
         for weight in (self.to_scale, self.to_shift):
-            initializer(self.modulator_init)(weight)
+            initialize(weight, self.inits.modulator)
 
     def forward(
         self,
@@ -108,17 +96,17 @@ class FilmConv(BaseConv):
         edge_index: Tensor | Block,
         edge_weight: Tensor | None = None,
         return_modulations: bool = False,
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Modulations]:
         """sigma(gamma_v * W h_u + beta_v) on every edge, aggregated.
 
         Returns:
-            The output rows, and with `return_modulations` empty `Modulations`: Eq. 11 holds nothing
-            here, W_gamma and W_beta are weights like any other.
+            The output rows, and with `return_modulations` empty `Modulations`: Eq. 11 restrains
+            nothing here, W_gamma and W_beta are weights like any other.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         inputs = self._aggregation_inputs(x, x_target, block)
         film = self._film(x, x_target, block)
-        weight_drops = self.training and self.weight_dropout > 0
+        weight_drops = self.training and self.drop_rates.weight > 0
         sums_first = self._may_sum_first and not weight_drops
         out = self._filmed_sums(inputs, *film) if sums_first else self._summed_films(inputs, *film)
         out = self._join(out)

@@ -1,4 +1,4 @@
-"""How weights start. An initializer takes a tensor and fills it in place."""
+"""Initializers of weights: each takes a tensor and fills it in place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from nodewise.errors import UnknownNameError
 
@@ -14,13 +15,13 @@ Initializer = Callable[[Tensor], None]
 
 
 def glorot(weight: Tensor) -> None:
-    """Uniform with variance 2 / (fan_in + fan_out), as PyTorch Geometric starts its layers."""
+    """Uniform with variance 2 / (fan_in + fan_out), as in PyTorch Geometric's layers."""
     bound = math.sqrt(6.0 / (weight.size(-1) + weight.size(-2)))
     torch.nn.init.uniform_(weight, -bound, bound)
 
 
 def truncated_he(weight: Tensor) -> None:
-    """Normal with variance 2 / fan_in, cut off at two deviations: the released program's start."""
+    """Normal with variance 2 / fan_in, cut off at two deviations, as in the released program."""
     deviation = math.sqrt(2.0 / weight.size(-1))
     torch.nn.init.trunc_normal_(weight, std=deviation, a=-2 * deviation, b=2 * deviation)
 
@@ -31,7 +32,7 @@ def small_uniform(weight: Tensor) -> None:
 
 
 def zeros(weight: Tensor) -> None:
-    """All zero: a modulator that starts so leaves its base conv as it is."""
+    """All zero: with such modulators a layer equals its base conv."""
     torch.nn.init.zeros_(weight)
 
 
@@ -48,3 +49,14 @@ def initializer(name: str) -> Initializer:
     if name not in INITIALIZERS:
         raise UnknownNameError("initializer", name, INITIALIZERS)
     return INITIALIZERS[name]
+
+
+def initialize(weight: Tensor, name: str) -> None:
+    """Fill a weight by the initializer of that name; a lazy weight is filled with its first input.
+
+    Raises:
+        UnknownNameError: There is no such initializer.
+    """
+    fill = initializer(name)
+    if not is_lazy(weight):
+        fill(weight)

@@ -30,17 +30,18 @@ from nodewise.nn.aggregators import (
 from nodewise.nn.aggregators.base import project_targets
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.nn.options import Inits, MessageOptions
 
 
 class WithRoot(Aggregator):
-    """Another aggregator, plus a weight of its own for the node itself (SAGE, GraphConv)."""
+    """Another aggregator, plus a separate weight for the node itself (SAGE, GraphConv)."""
 
     def __init__(self, aggregator: Aggregator, root: Any) -> None:
         super().__init__()
         self.rule, self.aggregator, self.root = aggregator.rule, aggregator, root
 
     def reset_parameters(self) -> None:
-        """Start both anew."""
+        """Initialize both again."""
         self.aggregator.reset_parameters()
         reset(self.root)
 
@@ -55,6 +56,14 @@ class WithRoot(Aggregator):
 class _Normalize(Module):
     def forward(self, x: Tensor) -> Tensor:
         return torch.nn.functional.normalize(x, p=2.0, dim=-1)
+
+
+# Options of every conv of PyG: the values that a twin has, and the way to have others.
+_FIXED: dict[str, tuple[tuple[Any, ...], str]] = {
+    "flow": (("source_to_target",), "turn the edges round instead"),
+    "node_dim": ((-2, 0), "bring the nodes to the first of two axes"),
+    "decomposed_layers": ((1,), "leave it at 1; a twin stores no features per edge"),
+}
 
 
 @singledispatch
@@ -73,7 +82,9 @@ def localize(
     """The localized twin of a PyG conv, with its weights copied.
 
     Knows GCNConv, SAGEConv, GraphConv, GATConv, GATv2Conv and GINConv. The twin has the precision,
-    device and mode of its base, and what is frozen there is frozen here.
+    device and mode of its base, and what is frozen there is frozen here. Options of the base are
+    carried over, or refused by name where the twin would differ. `cached` needs nothing: a twin
+    caches what follows from an `edge_index` in any case, and notices another one.
 
     Args:
         conv: The conv; it is not changed.
@@ -81,13 +92,14 @@ def localize(
         edge_level: Whether its messages are localized on every edge.
         bottleneck: Width of the narrow layer in the node-level generators; None for none.
     """
-    if getattr(conv, "flow", "source_to_target") != "source_to_target":
-        raise _refuse(conv, "flow", "turn the edges round instead")
+    for option, (expected, way_out) in _FIXED.items():
+        if getattr(conv, option, expected[0]) not in expected:
+            raise _refuse(conv, option, way_out)
     widths = getattr(conv, "in_channels", 0)
     if -1 in (widths if isinstance(widths, tuple) else (widths,)):
-        raise _refuse(conv, "in_channels", "give it the size of the rows when it is made")
+        raise _refuse(conv, "in_channels", "give the conv the size of the rows, or call it once")
     options = {"node_level": node_level, "edge_level": edge_level, "bottleneck": bottleneck}
-    twin = _twin(conv, {**options, "modulator_init": "zeros"})
+    twin = _twin(conv, {**options, "inits": Inits(modulator="zeros")})
     twin.to(twin.weight).train(conv.training)
     return twin
 
@@ -110,6 +122,7 @@ def _copy(to: Tensor | None, value: Tensor | None) -> None:
 
 @_twin.register
 def _(conv: pyg.GCNConv, options: dict[str, Any]) -> LocalizedConv:
+    _check_sum(conv)
     loops: Literal["set", "none"] = "set" if conv.add_self_loops and conv.normalize else "none"
     rule = BlockRule(
         loops,
@@ -126,8 +139,14 @@ def _(conv: pyg.GCNConv, options: dict[str, Any]) -> LocalizedConv:
     return twin
 
 
+def _check_sum(conv: Any) -> None:
+    """Check that a conv sums its messages, which PyG's `aggr` may replace by anything."""
+    if not isinstance(conv.aggr_module, pyg.SumAggregation):
+        raise _refuse(conv, "aggr", "leave it at 'add'")
+
+
 def _linear_sum(conv: Any) -> Aggregator:
-    """Its own aggregation over neighbors, which must change places with a matrix product."""
+    """The conv's aggregation over neighbors, which must commute with a matrix product."""
     if isinstance(conv.aggr_module, pyg.MeanAggregation):
         # A mean over neighbors counts them; edge weights scale the messages.
         return WeightedSum(BlockRule("none", "count"))
@@ -164,6 +183,7 @@ def _(conv: pyg.GraphConv, options: dict[str, Any]) -> LocalizedConv:
 
 
 def _attention_rule(conv: Any) -> BlockRule:
+    _check_sum(conv)
     if conv.edge_dim is not None:
         raise _refuse(conv, "edge_dim", "leave edge features out")
     return BlockRule("set" if conv.add_self_loops else "none")
@@ -202,7 +222,10 @@ def _(conv: pyg.GATv2Conv, options: dict[str, Any]) -> LocalizedConv:
     _copy(gat.target_weight, conv.lin_r.weight)
     _copy(gat.target_bias, conv.lin_r.bias)
     aggregator = gat if conv.res is None else WithRoot(gat, deepcopy(conv.res))
-    return _attentive(conv, conv.lin_l, aggregator, options)
+    twin = _attentive(conv, conv.lin_l, aggregator, options)
+    if conv.share_weights:
+        gat.target_weight, gat.target_bias = twin.weight, twin.message_bias
+    return twin
 
 
 def _attentive(
@@ -218,7 +241,7 @@ def _attentive(
         heads=conv.heads,
         concat=conv.concat,
         bias=conv.bias is not None,
-        message_bias=linear.bias is not None,
+        message=MessageOptions(linear.bias is not None),
         **options,
     )
     _copy(twin.weight, linear.weight)
@@ -229,6 +252,7 @@ def _attentive(
 
 @_twin.register
 def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
+    _check_sum(conv)
     first, rest = _split_mlp(conv)
     gin = GinSum(conv.eps.detach().item(), isinstance(conv.eps, Parameter))
     _copy(gin.eps, conv.eps)

@@ -1,4 +1,4 @@
-r"""The paper's layer: every node aggregates with a weight matrix of its own.
+r"""The paper's layer: every node aggregates with its local weight matrix.
 
 Eq. 8, for a target node v and the members u of its context C_v:
 
@@ -13,7 +13,7 @@ ends (Eqs. 7-9). W_v is never built: see `nodewise.ops`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from nodewise.nn.aggregators import (
 from nodewise.nn.aggregators.scores import Attention
 from nodewise.nn.base_conv import BaseConv, Inputs, dense_rows, times_rows
 from nodewise.nn.block import Block
-from nodewise.nn.context import Context, make_context
+from nodewise.nn.context import make_context
 from nodewise.nn.modulation import (
     BiasModulator,
     EdgeModulator,
@@ -42,6 +42,7 @@ from nodewise.nn.modulation import (
     Modulations,
     NodeModulator,
 )
+from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOptions
 from nodewise.ops.dispatch import (
     gather_targets,
     messages,
@@ -54,9 +55,9 @@ from nodewise.ops.sparse import Features
 
 
 def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
-    """Check that edge scales can be pulled there: to attention only what then becomes GAT."""
+    """Check the target of edge scales; attention needs an aggregator that it turns into GAT."""
     if scale_target not in ("one", "attention"):
-        raise UnknownNameError("edge_scale_target", scale_target, ("one", "attention"))
+        raise UnknownNameError("localization.edge_scale_target", scale_target, ("one", "attention"))
     attends = isinstance(aggregator, Gat | GatV2)
     sums = not isinstance(aggregator, AnyAggregation)
     if scale_target == "attention" and (
@@ -64,7 +65,7 @@ def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
     ):
         problem = "would attend twice: the aggregator has attention already"
         raise InputError(
-            "edge_scale_target",
+            "localization.edge_scale_target",
             problem if attends else "leads to GAT from sums and means only",
             value=scale_target,
             way_out="take 'one' here, or a mean as aggregator",
@@ -74,35 +75,34 @@ def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
 class LocalizedConv(BaseConv):
     """A graph convolution whose weights are localized at every node and on every edge.
 
+    It is a `MessagePassing` for PyG's tools, but never calls `propagate`: localization computes the
+    messages, `nodewise.nn.base_conv` says why.
+
     Args:
-        in_channels: Size of each input row; a pair (source, target) for bipartite graphs.
+        in_channels: Size of each input row, or -1 for that of the first input; a pair (source,
+            target) for bipartite graphs.
         out_channels: Size of each output row and head.
-        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gin", an `Aggregator`, a function that makes
-            one from (out_channels, heads), or any `torch_geometric.nn.aggr` module or its name.
-        heads: How many heads, each with its own W and modulators.
+        aggregator: AGGR: "gcn", "mean", "sum", "gat", "gatv2", "gin", an `Aggregator`, a function
+            that returns one from (out_channels, heads), or any `torch_geometric.nn.aggr` module or
+            its name.
+        heads: How many heads, each with a separate W and separate modulators.
         concat: Whether heads are concatenated (else averaged).
         node_level: Whether W is localized at every node (Eqs. 4-6).
         edge_level: Whether messages are localized on every edge (Eqs. 7-9).
         bottleneck: Width of the narrow layer inside the node-level generators; None for one dense
             layer, which has in_channels x in_channels weights.
-        context: How C_v becomes c_v: "mean" (Eq. 5), "sum" (under the aggregator's weights), or any
-            PyG aggregation.
         bias: Whether a bias is added after aggregation.
-        message_bias: Whether a bias is added to W_v h_u, before edge-level modulation.
-        localized_bias: Whether the bias itself is scaled and shifted by the context (LGIN).
-        message_act: Applied to W_v h_u and its bias, before edge-level modulation (LGIN).
-        weight_dropout: Rate at which entries of W_v are dropped (node-wise DropConnect).
-        message_dropout: Rate at which entries of the localized messages are dropped.
-        edge_scale_target: What the penalty pulls edge scales to: "one", or "attention", GAT's
-            coefficients over C_v (times the size of C_v under a mean, which divides by it); for
-            aggregators that do not attend themselves.
-        weight_init: Name of W's initializer.
-        modulator_init: Name of the modulators' initializer.
-        bias_init: Name of the initializer of the two biases.
+        message: A bias added to W_v h_u, and an activation, both before edge-level modulation.
+        drop_rates: Dropout of entries of W_v and of the localized messages.
+        inits: Names of the initializers.
+        localization: How C_v becomes c_v, and further details of the localization.
+        **kwargs: Arguments of PyG's convs: accepted where they ask for what this layer does,
+            refused by name otherwise.
 
     Shapes:
         - **input:** rows (N, in_channels), dense or `torch.sparse_csr`, or a pair of them;
-          `edge_index` (2, E), or a `Block`; `edge_weight` (E,)
+          `edge_index` (2, E), an `EdgeIndex`, a `torch.sparse` adjacency (targets, sources) or a
+          `Block`; `edge_weight` (E,)
         - **output:** (N, heads * out_channels), or (N, out_channels) without `concat`
     """
 
@@ -116,60 +116,41 @@ class LocalizedConv(BaseConv):
         node_level: bool = True,
         edge_level: bool = True,
         bottleneck: int | None = None,
-        context: str | Context | Module = "mean",
         bias: bool = False,
-        message_bias: bool = False,
-        localized_bias: bool = False,
-        message_act: Callable[[Tensor], Tensor] | None = None,
-        weight_dropout: float = 0.0,
-        message_dropout: float = 0.0,
-        edge_scale_target: str = "one",
-        weight_init: str = "glorot",
-        modulator_init: str = "truncated_he",
-        bias_init: str = "zeros",
+        message: MessageOptions = MessageOptions(),
+        drop_rates: DropRates = DropRates(),
+        inits: Inits = Inits(),
+        localization: LocalizationOptions = LocalizationOptions(),
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            aggregator,
-            heads,
-            concat,
-            bias,
-            message_bias,
-            message_act,
-            weight_dropout,
-            message_dropout,
-            weight_init,
-            bias_init,
-        )
-        _check_scale_target(edge_scale_target, self.aggregator)
-        source, target = self.widths
-        self.context = make_context(context)
-        self.node_modulator = (
-            NodeModulator(source, heads, bottleneck, modulator_init) if node_level else None
-        )
+        shared = (bias, message, drop_rates, inits, kwargs)
+        super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
+        _check_scale_target(localization.edge_scale_target, self.aggregator)
+        (source, target), init = self._widths_or_slots(), inits.modulator
+        self.context = make_context(localization.context)
+        self.node_modulator = NodeModulator(source, heads, bottleneck, init) if node_level else None
         self.edge_modulator = (
-            EdgeModulator(target, source, out_channels, heads, modulator_init)
-            if edge_level
-            else None
+            EdgeModulator(target, source, out_channels, heads, init) if edge_level else None
         )
         self.bias_modulator = (
-            BiasModulator(source, out_channels, heads, modulator_init) if localized_bias else None
+            BiasModulator(source, out_channels, heads, init) if localization.bias else None
         )
         self.attention = (
-            Attention(out_channels, heads) if edge_scale_target == "attention" else None
+            Attention(out_channels, heads)
+            if localization.edge_scale_target == "attention"
+            else None
         )
-        self._start_own_weights()
+        self._reset_weights()
 
     def reset_parameters(self) -> None:
-        """Start every weight anew."""
+        """Initialize all weights again."""
         super().reset_parameters()
         for part in (self.node_modulator, self.edge_modulator, self.bias_modulator, self.attention):
             if part is not None:
                 part.reset_parameters()
 
     def local_parameters(self) -> list[Parameter]:
-        """Theta_L: what generates the modulations."""
+        """Theta_L: the weights that generate the modulations."""
         parts = (self.node_modulator, self.edge_modulator, self.bias_modulator)
         return [weight for part in parts if part is not None for weight in part.parameters()]
 
@@ -179,33 +160,33 @@ class LocalizedConv(BaseConv):
         edge_index: Tensor | Block,
         edge_weight: Tensor | None = None,
         return_modulations: bool = False,
-    ) -> Any:
+    ) -> Tensor | tuple[Tensor, Modulations]:
         """Eq. 8: W_v h_u on every edge, scaled and shifted once more, aggregated.
 
         Returns:
-            The output rows, and with `return_modulations` the `Modulations` that were made.
+            The output rows, and with `return_modulations` the `Modulations`.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         inputs = self._aggregation_inputs(x, x_target, block)
         if self._sums_first():
-            out, bias, made = self._node_level(inputs, sums_first=True)
+            out, bias, modulations = self._node_level(inputs, sums_first=True)
             out = self._finish(out, bias)
-            return (out, Modulations(made)) if return_modulations else out
-        z, bias, made = self._node_level(inputs)
+            return (out, Modulations(modulations)) if return_modulations else out
+        z, bias, modulations = self._node_level(inputs)
         if self.message_bias is not None:
             z = z + (self.message_bias if bias is None else gather_targets(bias, block.neighbors))
         if self.message_act is not None:
             z = self.message_act(z)
         if self.edge_modulator is not None:
             z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
-            made = [*made, edge]
+            modulations = [*modulations, edge]
         out = self._finish(self._aggregate(z, inputs), bias)
-        return (out, Modulations(made)) if return_modulations else out
+        return (out, Modulations(modulations)) if return_modulations else out
 
     def _sums_first(self) -> bool:
         """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
         if self.node_modulator is None:
-            pays = not (self.training and self.weight_dropout > 0)
+            pays = not (self.training and self.drop_rates.weight > 0)
         else:
             pays = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
         linear = self._may_sum_first and self.message_bias is None
@@ -214,7 +195,7 @@ class LocalizedConv(BaseConv):
     def _node_level(
         self, inputs: AggregationInputs, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
-        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, and what was made.
+        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, the modulations.
 
         With `sums_first`, instead of W_v h_u its weighted sum over C_v, (targets, H, out).
         """
@@ -223,24 +204,24 @@ class LocalizedConv(BaseConv):
         reduces = [] if node is None else node.reduces
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
         products = self._times_context(x, block, [*reduces, *biases])
-        made: list[Modulation] = []
+        modulations: list[Modulation] = []
         if node is None:
             z = self._global_sums(inputs)[0] if sums_first else self._global_messages(x, block)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(x, block)
             expands = (node.to_scale.expand, node.to_shift.expand)
             scale, shift = zip(codes, expands, strict=True)
-            drop = DropConnect.draw(self.weight_dropout, self.training)
+            drop = DropConnect.draw(self.drop_rates.weight, self.training)
             rows, neighbors = x, block.neighbors
             if sums_first:
                 rows, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
             z = messages(rows, self.weight, scale, shift, neighbors, drop)
-            made.append(node.modulation(scale, shift))
+            modulations.append(node.modulation(scale, shift))
         if bias is None:
-            return z, None, made
+            return z, None, modulations
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
         localized, of_bias = bias(base, *products[-2:])
-        return z, localized, [*made, of_bias]
+        return z, localized, [*modulations, of_bias]
 
     def _times_context(self, x: Features, block: Block, weights: Sequence[Tensor]) -> list[Tensor]:
         """Each (H, k, in) matrix times c_v, as (targets, H, k): one product for all of them."""
@@ -253,11 +234,11 @@ class LocalizedConv(BaseConv):
             rows = project(self.context(dense_rows(x), block), flat)
         parts = rows.split([weight.size(0) * weight.size(1) for weight in weights], 1)
         shapes = [weight.shape[:2] for weight in weights]
-        # In one piece each: every kernel that is given one would make a copy of its own.
+        # Contiguous, since otherwise every kernel that reads one would copy it.
         return [part.reshape(-1, *s).contiguous() for part, s in zip(parts, shapes, strict=True)]
 
     def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
-        """Codes of generators without a narrow layer: c_v itself, once for each head."""
+        """Codes of generators without a narrow layer: c_v itself, for each head."""
         context: Tensor = self.context(dense_rows(x), block)
         return [context[:, None].expand(-1, self.heads, -1)] * 2
 
@@ -269,7 +250,7 @@ class LocalizedConv(BaseConv):
         x_target: Features | None,
         block: Block,
     ) -> tuple[Tensor, Modulation]:
-        """Messages scaled and shifted by their edges' two ends."""
+        """Messages scaled and shifted by functions of the edge's two ends, and their modulation."""
         targets = [modulator.to_scale.target, modulator.to_shift.target]
         sources = [modulator.to_scale.source, modulator.to_shift.source]
         if x_target is None:
@@ -280,17 +261,17 @@ class LocalizedConv(BaseConv):
             of_target, of_source = times_rows(x_target, targets), times_rows(x, sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
         z, a, b = modulate_edges(z, scale, shift, block.neighbors)
-        made = modulator.modulation(scale, shift, (a, b), block.neighbors)
+        modulation = modulator.modulation(scale, shift, (a, b), block.neighbors)
         if self.attention is None:
-            return z, made
+            return z, modulation
         alpha = self.attention.of_nodes(x, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
             alpha = alpha * block.neighbors.degree[block.neighbors.target, None]
-        return z, replace(made, attention=alpha)
+        return z, replace(modulation, attention=alpha)
 
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:
-        """Join the heads and add the bias that comes last."""
+        """The joined heads, after the bias."""
         if self.bias is not None and localized_bias is not None:
             out = out + localized_bias
         out = self._join(out)

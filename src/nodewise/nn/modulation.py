@@ -1,4 +1,4 @@
-"""Modulators make, modulations are made: scales and shifts of nodes (Eq. 6) and edges (Eq. 9)."""
+"""Modulators, and what they generate: scales and shifts of nodes (Eq. 6) and edges (Eq. 9)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
 from torch import Tensor
-from torch.nn import Module, Parameter
+from torch.nn import Module
 from torch.nn.functional import leaky_relu
 
-from nodewise.nn.inits import initializer
+from nodewise.nn.inits import initialize
+from nodewise.nn.lazy import new_weight, shape_of
 from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares, total
 from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.reference import modulation
@@ -19,19 +19,19 @@ from nodewise.ops.reference import modulation
 
 @dataclass(frozen=True)
 class Modulation:
-    """The scales and shifts one modulator made in one forward pass.
+    """The scales and shifts that one modulator generated in one forward pass.
 
-    The penalty needs only sums of squares, for which the kernels store nothing. The numbers
-    themselves are made when somebody reads `scale` or `shift`, the sums when somebody reads those.
+    The penalty needs only sums of squares, for which the kernels store nothing. Everything is
+    computed when it is first read: the sums, `scale` and `shift`.
 
     Attributes:
         level: "node", "edge" or "bias".
         make_squares: Computes the sums of (a - 1)^2 and of b^2, differentiable.
-        count: How many numbers there are in a, and as many in b.
-        heads: Over how many heads they spread.
+        count: The number of entries of a, and of b.
+        heads: The number of heads.
         make_scale: Computes a - 1.
         make_shift: Computes b.
-        attention: What the penalty pulls edge scales to instead of one, shape (E, H).
+        attention: The target of edge scales in the penalty instead of one, shape (E, H).
     """
 
     level: str
@@ -103,28 +103,31 @@ class Generator(Module):
     """sigma(M c) without its sigma: one dense layer, or two with a narrow one in between.
 
     Args:
-        width: Size of c_v, and of what is made for it.
-        heads: Heads, each with matrices of its own.
+        width: Size of c_v and of the output.
+        heads: The number of heads, each with separate matrices.
         bottleneck: Size of the narrow layer, which has no activation; None for one dense layer.
-        init: Name of the initializer. With "zeros" nothing is made at first, and the narrow layer,
-            which then has no say, starts otherwise.
+        init: Name of the initializer. With "zeros" the output is zero at first; the narrow layer,
+            which then has no effect, is initialized otherwise.
     """
 
     def __init__(self, width: int, heads: int, bottleneck: int | None, init: str) -> None:
         super().__init__()
         self.init = init
+        # Two matrices of zeros would never leave them: each one's gradient has the other in it.
+        self.narrow_init = _NARROW.get(init, init)
         self.reduce = (
-            None if bottleneck is None else Parameter(torch.empty(heads, bottleneck, width))
+            None
+            if bottleneck is None
+            else new_weight(heads, bottleneck, width, init=self.narrow_init)
         )
-        self.expand = Parameter(torch.empty(heads, width, bottleneck or width))
+        self.expand = new_weight(heads, width, bottleneck or width, init=init)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Initialize all weights again."""
         if self.reduce is not None:
-            # Two matrices of zeros would never leave them: each one's gradient has the other in it.
-            initializer(_NARROW.get(self.init, self.init))(self.reduce)
-        initializer(self.init)(self.expand)
+            initialize(self.reduce, self.narrow_init)
+        initialize(self.expand, self.init)
 
 
 class NodeModulator(Module):
@@ -132,7 +135,7 @@ class NodeModulator(Module):
 
     Args:
         width: Size of the input, of c_v, of a_v and of b_v.
-        heads: Heads, each with generators of its own.
+        heads: The number of heads, each with separate generators.
         bottleneck: Width of the narrow layer in front; None for one dense layer.
         init: Name of the initializer.
     """
@@ -143,12 +146,12 @@ class NodeModulator(Module):
         self, width: int, heads: int = 1, bottleneck: int | None = None, init: str = "truncated_he"
     ) -> None:
         super().__init__()
-        self.width, self.heads, self.bottleneck = width, heads, bottleneck
+        self.heads, self.bottleneck = heads, bottleneck
         self.to_scale = Generator(width, heads, bottleneck, init)
         self.to_shift = Generator(width, heads, bottleneck, init)
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Initialize all weights again."""
         self.to_scale.reset_parameters()
         self.to_shift.reset_parameters()
 
@@ -158,20 +161,19 @@ class NodeModulator(Module):
         return [gen.reduce for gen in (self.to_scale, self.to_shift) if gen.reduce is not None]
 
     def modulation(self, scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor]) -> Modulation:
-        """What is made of codes (targets, H, bottleneck or width) and their last matrices."""
+        """The modulation from codes (targets, H, bottleneck or width) and their last matrices."""
         return Modulation(
             self.level,
             lambda: squares(scale, shift),
-            scale[0].size(0) * self.heads * self.width,
+            len(scale[0]) * scale[1].size(0) * scale[1].size(1),
             self.heads,
             lambda: modulation(*scale, SLOPE),
             lambda: modulation(*shift, SLOPE),
         )
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.width}, heads={self.heads}, bottleneck={self.bottleneck})"
-        )
+        width = shape_of(self.to_scale.expand)[1]
+        return f"{type(self).__name__}({width}, heads={self.heads}, bottleneck={self.bottleneck})"
 
 
 class Ends(Module):
@@ -182,14 +184,14 @@ class Ends(Module):
     ) -> None:
         super().__init__()
         self.init = init
-        self.target = Parameter(torch.empty(heads, out, target_width))
-        self.source = Parameter(torch.empty(heads, out, source_width))
+        self.target = new_weight(heads, out, target_width, init=init)
+        self.source = new_weight(heads, out, source_width, init=init)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew."""
-        initializer(self.init)(self.target)
-        initializer(self.init)(self.source)
+        """Initialize all weights again."""
+        initialize(self.target, self.init)
+        initialize(self.source, self.init)
 
 
 class EdgeModulator(Module):
@@ -199,7 +201,7 @@ class EdgeModulator(Module):
         target_width: Size of h_v.
         source_width: Size of h_u.
         out: Size of a message.
-        heads: Heads, each with matrices of its own.
+        heads: The number of heads, each with separate matrices.
         init: Name of the initializer.
     """
 
@@ -214,12 +216,11 @@ class EdgeModulator(Module):
         init: str = "truncated_he",
     ) -> None:
         super().__init__()
-        self.sizes = (target_width, source_width, out, heads)
-        self.to_scale = Ends(*self.sizes, init)
-        self.to_shift = Ends(*self.sizes, init)
+        self.to_scale = Ends(target_width, source_width, out, heads, init)
+        self.to_shift = Ends(target_width, source_width, out, heads, init)
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Initialize all weights again."""
         self.to_scale.reset_parameters()
         self.to_shift.reset_parameters()
 
@@ -230,7 +231,7 @@ class EdgeModulator(Module):
         sums: tuple[Tensor, Tensor],
         neighbors: Neighborhood,
     ) -> Modulation:
-        """What was made of the halves (targets, H, out) and (sources, H, out), with its sums."""
+        """The modulation from the halves (targets, H, out) and (sources, H, out), and its sums."""
         return Modulation(
             self.level,
             lambda: sums,
@@ -241,7 +242,8 @@ class EdgeModulator(Module):
         )
 
     def __repr__(self) -> str:
-        target, source, out, heads = self.sizes
+        heads, out, target = shape_of(self.to_scale.target)
+        source = shape_of(self.to_scale.source)[2]
         return f"{type(self).__name__}({target} + {source}, {out}, heads={heads})"
 
 
@@ -262,18 +264,20 @@ class BiasModulator(Module):
     def __init__(self, width: int, out: int, heads: int = 1, init: str = "truncated_he") -> None:
         super().__init__()
         self.init = init
-        self.to_scale = Parameter(torch.empty(heads, out, width))
-        self.to_shift = Parameter(torch.empty(heads, out, width))
+        self.to_scale = new_weight(heads, out, width, init=init)
+        self.to_shift = new_weight(heads, out, width, init=init)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew."""
-        initializer(self.init)(self.to_scale)
-        initializer(self.init)(self.to_shift)
+        """Initialize all weights again."""
+        initialize(self.to_scale, self.init)
+        initialize(self.to_shift, self.init)
 
     def forward(self, bias: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Modulation]:
         """bias_v (targets, H, out), from the products of `to_scale` and `to_shift` with c_v."""
         a, b = leaky_relu(scale, SLOPE), leaky_relu(shift, SLOPE)
         sums = total(a.square()), total(b.square())
-        made = Modulation(self.level, lambda: sums, a.numel(), a.size(1), lambda: a, lambda: b)
-        return bias * (a + 1) + b, made
+        modulation = Modulation(
+            self.level, lambda: sums, a.numel(), a.size(1), lambda: a, lambda: b
+        )
+        return bias * (a + 1) + b, modulation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -13,8 +13,18 @@ from nodewise.nn.modulation import Modulation, Modulations
 from nodewise.ops.dispatch import total
 
 
+class Localizable(Protocol):
+    """A model or layer that separates the two groups of weights: Theta_G and Theta_L."""
+
+    def global_parameters(self) -> Iterable[Tensor]:
+        """Theta_G."""
+
+    def local_parameters(self) -> Iterable[Tensor]:
+        """Theta_L."""
+
+
 class PenaltyTerms(NamedTuple):
-    """The three terms apart, so that a run can say which one went wrong."""
+    """The three terms separately, so that a run can report which one diverged."""
 
     global_weights: Tensor
     local_weights: Tensor
@@ -33,8 +43,8 @@ class Penalty:
             has a mean of its own and these are added ("tensor", as in the released program).
         half_norms: Whether the two norms of weights carry a factor 1/2, as in the released program.
         bias_modulations: Whether the modulations of biases (LGIN) belong to A and B.
-        edge_share: What the edge level counts for, beside the node level. Below one it imitates the
-            released program, whose mean over edges includes padding.
+        edge_share: The weight of the edge level relative to the node level. Below one it imitates
+            the released program, whose mean over edges includes padding.
     """
 
     lambda_global: float = 5e-4
@@ -59,6 +69,19 @@ class Penalty:
             self.lambda_modulation * self._modulations(modulations),
         )
 
+    def of(self, model: Localizable, modulations: Modulations) -> Tensor:
+        """The sum of the three terms, differentiable: what to add to the loss.
+
+        A training step is `loss = cross_entropy(out, y) + penalty.of(model, modulations)` with
+        `out, modulations = model(x, edge_index, return_modulations=True)`.
+
+        Args:
+            model: The model or layer that returned the modulations.
+            modulations: What it returned with `return_modulations`.
+        """
+        terms = self(model.global_parameters(), model.local_parameters(), modulations)
+        return terms.global_weights + terms.local_weights + terms.modulations
+
     def _modulations(self, modulations: Modulations) -> Tensor:
         items = [item for item in modulations if self.bias_modulations or item.level != "bias"]
         items = [item for item in items if item.count]
@@ -69,7 +92,7 @@ class Penalty:
             [s * (_scale_squares(m) + m.shift_squares) for s, m in zip(share, items, strict=True)]
         )
         if self.modulation_mean == "tensor":
-            # Each head is a tensor of its own, all of one size.
+            # Each head is a separate tensor, all of one size.
             return (sums / sums.new_tensor([item.count / item.heads for item in items])).sum()
         return sums.sum() / sum(item.count for item in items)
 
@@ -80,7 +103,7 @@ def _squares(weights: Iterable[Tensor]) -> Tensor:
 
 
 def _scale_squares(modulation: Modulation) -> Tensor:
-    """|a - 1|^2, or |a - alpha|^2 where edge scales are pulled to attention (Sect. 2.4)."""
+    """|a - 1|^2, or |a - alpha|^2 where attention is the target of edge scales (Sect. 2.4)."""
     if modulation.attention is None:
         return modulation.scale_squares
     return total((modulation.scale - modulation.attention[..., None]).square())

@@ -1,1 +1,1 @@
-"""Pure functions on tensors: what a localized layer computes, in three implementations."""
+"""Pure functions on tensors: the operations of a localized layer, in three implementations."""

@@ -1,4 +1,4 @@
-"""How kernels are compiled: without the interpreter's lock, and once for a machine.
+"""Compilation of kernels: without the interpreter's lock, and once per machine.
 
 Only public options of Numba are used. `inlined` functions stand in inner loops; a `device` function
 is called once for a target or a panel, and compiles once for all its callers.
@@ -16,12 +16,12 @@ from typing import Any
 
 from numba import njit
 
-# Every access inside a kernel is compared with its array's size; nothing is kept on disk then.
+# Every access inside a kernel is compared with its array's size; nothing is cached on disk then.
 CHECKED = os.environ.get("NODEWISE_CHECKED", "") not in ("", "0")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile when first called; kept on disk unless there is no place where we may write."""
+    """Compile at the first call; cached on disk unless no folder is writable."""
     if CHECKED:
         return njit(nogil=True, boundscheck=True)(function)
     try:
@@ -35,20 +35,20 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 @cache
 def forget_outdated(kept: Path) -> None:
-    """Remove what was compiled before the last change of any file here.
+    """Remove cached code that is older than the last change of any file here.
 
     Numba looks at the kernel's own file only, and not at those its device functions come from.
     """
     changed = sources_changed()
     for index in kept.glob("*.nbi"):
-        with suppress(OSError):  # another process was faster, or nobody may
+        with suppress(OSError):  # another process was faster, or the folder is read-only
             if index.stat().st_mtime < min(changed, time()):
                 index.unlink()
 
 
 @cache
 def sources_changed() -> float:
-    """When a file that kernels are made of was last changed, in seconds since 1970."""
+    """The time of the last change of a kernel's source file, in seconds since 1970."""
     changed = 0.0
     for path in Path(__file__).parent.rglob("*.py"):
         with suppress(OSError):  # an editor's lock, perhaps
@@ -57,10 +57,10 @@ def sources_changed() -> float:
 
 
 def device(function: Callable[..., Any]) -> Any:
-    """Compile what only kernels call."""
+    """Compile a function that only kernels call."""
     return njit(boundscheck=CHECKED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """The same for what stands in inner loops: LLVM writes it there, and does not call it."""
+    """The same for functions in inner loops, which LLVM inlines."""
     return njit(forceinline=True, boundscheck=CHECKED)(function)

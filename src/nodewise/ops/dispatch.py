@@ -1,6 +1,6 @@
-"""Which implementation answers: `reference`, `factored` or `fused`. All agree; see the laws.
+"""Chooses the implementation: `reference`, `factored` or `fused`. All agree; see the laws.
 
-Left alone, `fused` serves on the CPU where Numba is installed and `factored` everywhere else.
+By default it is `fused` on the CPU where Numba is installed and `factored` everywhere else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AnyFeatures = TypeVar("AnyFeatures", Tensor, SparseRows, Features)
 
 # A plain global and not a ContextVar, which torch.compile cannot trace.
 _wanted: str = "fused"
-# Numba told not to compile would interpret kernels, which have no meaning in Python.
+# With NUMBA_DISABLE_JIT Numba interprets kernels, which have no meaning in Python.
 _numba_compiles = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 _numba_is_here = find_spec("numba") is not None and _numba_compiles
 
@@ -37,7 +37,7 @@ _numba_is_here = find_spec("numba") is not None and _numba_compiles
 def use_kernel(name: str) -> Iterator[None]:
     """Compute with one implementation inside a `with` block: reference, factored or fused.
 
-    `fused` where it cannot serve (no Numba, another device, half precision) is `factored`.
+    Where `fused` is not available (no Numba, another device, half precision), `factored` is used.
     """
     if name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
@@ -50,7 +50,7 @@ def use_kernel(name: str) -> Iterator[None]:
 
 
 def kernel_for(tensor: Tensor | SparseRows) -> str:
-    """The implementation that will answer for this tensor."""
+    """The implementation that is used for this tensor."""
     if _wanted == "fused" and not (
         _numba_is_here
         and tensor.device.type == "cpu"
@@ -61,7 +61,7 @@ def kernel_for(tensor: Tensor | SparseRows) -> str:
 
 
 def compile_ahead(tensor: Tensor) -> None:
-    """Compile what a localized model of this precision needs, where `fused` will answer."""
+    """Compile the kernels of a localized model of this precision, where `fused` is used."""
     if kernel_for(tensor) == "fused":
         from nodewise.ops.fused import ahead
 
@@ -96,7 +96,7 @@ def messages(
     if kernel == "factored":
         return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
     if neighbors.is_identity and drop is None and not isinstance(x, SparseRows):
-        # A W_v for a single row is not worth forming.
+        # Forming W_v costs more than one product with a single row.
         return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
     rows_and_columns = _rows_and_columns(x, neighbors, weight.size(0))
@@ -108,10 +108,10 @@ def messages(
 def _rows_and_columns(
     x: Features, neighbors: Neighborhood, heads: int
 ) -> tuple[Tensor | None, ...]:
-    """Rows as kernels take them, and the columns that each target's neighbors use, if not all.
+    """Rows in the layout of the kernels, and the columns each target's neighbors use, if not all.
 
-    Crowded rows of one head are faster dense, four at a time; where there are more heads, zeros
-    that are multiplied cost more than that.
+    Crowded rows of one head are faster dense, four at a time; with more heads, multiplying zeros
+    costs more than that saves.
     """
     if not isinstance(x, SparseRows):
         return None, None, x, None, None
@@ -165,9 +165,9 @@ def modulate_edges(
 
 
 def dropout(x: AnyFeatures, rate: float, training: bool) -> AnyFeatures:
-    """x with some entries dropped and the others grown; x itself when not training.
+    """x with some entries dropped and the others scaled up; x itself when not training.
 
-    Of sparse rows, entries that are there are dropped: the others are zero in any case.
+    Of sparse rows, only stored entries are dropped: the others are zero in any case.
     """
     drop = DropConnect.draw(rate, training)
     if drop is None:
@@ -184,7 +184,7 @@ def _dropout(x: Tensor, drop: DropConnect) -> Tensor:
     return out
 
 
-# Torch cuts a sum of so many numbers, or more, into a part for each thread.
+# Torch splits a sum of this many numbers or more into one part per thread.
 _IN_PARTS = 1 << 15
 
 
@@ -245,7 +245,7 @@ def gather_targets(x: Tensor, neighbors: Neighborhood) -> Tensor:
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
-    """The weighted sum over C_v of what stands on the edges; weights as in `sum_neighbors`."""
+    """The weighted sum over C_v of rows of edges; weights as in `sum_neighbors`."""
     if kernel_for(messages) != "fused":
         return reference.sum_edges(messages, weight, neighbors)
     number = neighbors.edge_number

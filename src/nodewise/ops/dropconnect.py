@@ -27,7 +27,7 @@ from nodewise.ops.hashing import (
 
 
 class DropConnect(NamedTuple):
-    """How much of every localized weight W_v, or of a tensor, to drop, and which draw this is.
+    """The dropout rate of every localized weight W_v, or of a tensor, and the seed of this draw.
 
     Attributes:
         rate: The share of entries set to zero; the others grow by 1 / (1 - rate).
@@ -40,7 +40,7 @@ class DropConnect(NamedTuple):
 
     @classmethod
     def draw(cls, rate: float, training: bool) -> DropConnect | None:
-        """A fresh mask from torch's random state, or None where nothing is to be dropped.
+        """A new mask from torch's random state, or None where nothing is dropped.
 
         Raises:
             InputError: The rate is no share below one.

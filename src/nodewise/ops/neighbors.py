@@ -1,4 +1,4 @@
-"""C_v for every target node v: the edges, sorted by target, and the way back sorted by source."""
+"""C_v for every target node v: the edges sorted by target, and their reverse sorted by source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nodewise.ops.safety import check_edges, check_index, check_shape, has_numbe
 
 
 def offsets(index: Tensor, size: int) -> Tensor:
-    """Where each number's run begins in a sorted index: size + 1 offsets."""
+    """The first place of each number in a sorted index: size + 1 offsets."""
     counts = index.new_zeros(size + 1).scatter_add_(0, index + 1, torch.ones_like(index))
     return counts.cumsum(0)
 
@@ -21,7 +21,7 @@ def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> 
     """Check that every edge leads from a source node to a target node.
 
     Raises:
-        InputError: One does not, or the tensor is none of edges.
+        InputError: An edge does not, or the tensor does not hold edges.
     """
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         raise InputError(
@@ -30,35 +30,46 @@ def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> 
             value=f"{tuple(edge_index.shape)}, {edge_index.dtype}",
             way_out="transpose or convert it",
         )
-    bounds = torch.tensor([[num_sources], [num_targets]], device=edge_index.device)
-    outside = (edge_index < 0) | (edge_index >= bounds)
+    check_ends("edge_index", edge_index, (num_sources, num_targets))
+
+
+def check_ends(name: str, ends: Tensor, num_nodes: tuple[int, int]) -> None:
+    """Check that two rows of node numbers, shape (2, E), are each in range.
+
+    Args:
+        name: The caller's name for the tensor.
+        ends: The node numbers.
+        num_nodes: How many nodes each of the two rows may name.
+
+    Raises:
+        InputError: One is outside; the error has its place, its value and the number of nodes.
+    """
+    bounds = torch.tensor(num_nodes, device=ends.device)[:, None]
+    outside = (ends < 0) | (ends >= bounds)
     if torch.compiler.is_compiling():
-        torch._assert_async(~outside.any(), "edge_index names a node that is not there")
+        torch._assert_async(~outside.any(), f"{name} names a node that is not there")
     elif has_numbers(outside) and bool(outside.any()):
-        end, edge = outside.nonzero()[0].tolist()
+        row, entry = outside.nonzero()[0].tolist()
         raise InputError(
-            "edge_index",
-            f"must be at least 0 and below {int(bounds[end])}, the number of nodes",
-            value=int(edge_index[end, edge]),
-            position=(end, edge),
+            name,
+            f"must be at least 0 and below {num_nodes[row]}, the number of nodes",
+            value=int(ends[row, entry]),
+            position=(row, entry),
             way_out="number the nodes from 0 on, or give features to all of them",
         )
 
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """The edges of a graph in the order the kernels walk them.
-
-    Build it once with `Neighborhood.from_edges` and hand it to a model in place of `edge_index`:
-    sorting is then paid once, not at every call.
+    """The edges of a graph in the order in which the kernels read them; see `from_edges`.
 
     Attributes:
         source: The source node u of each edge, edges sorted by target, shape (E,).
         target: The target node v of each edge, ascending, shape (E,).
         ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`, shape (targets + 1,).
-        edge_id: Where each edge stood in the `edge_index` it was made from, shape (E,).
+        edge_id: The place of each edge in the `edge_index` it comes from, shape (E,).
         num_sources: How many source nodes there are, with or without edges.
-        is_identity: Whether every node hears itself and nobody else.
+        is_identity: Whether every node has one edge, from itself.
     """
 
     source: Tensor
@@ -67,11 +78,13 @@ class Neighborhood:
     edge_id: Tensor
     num_sources: int
     is_identity: bool = False
-    # Holds `reverse` once it was asked for; functools.cached_property does not compile.
-    _kept: list[Neighborhood] = field(default_factory=list, init=False, repr=False, compare=False)
-    # What `each` and `edge_number` gave.
+    # Caches `reverse`; functools.cached_property does not compile.
+    _reverse: list[Neighborhood] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    # Caches `each` and `edge_number`.
     _each: list[Tensor] = field(default_factory=list, init=False, repr=False, compare=False)
-    # What `shares` gave, by type.
+    # Caches `shares`, by type.
     _shares: dict[torch.dtype, Tensor] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -110,7 +123,7 @@ class Neighborhood:
         return self.source.numel()
 
     def identity(self) -> Neighborhood:
-        """Each target with itself alone in its context."""
+        """The same targets, each with one edge, from itself."""
         ptr = torch.arange(self.num_targets + 1, device=self.ptr.device)
         return Neighborhood(ptr[:-1], ptr[:-1], ptr, ptr[:-1], self.num_targets, is_identity=True)
 
@@ -125,7 +138,7 @@ class Neighborhood:
         if torch.compiler.is_compiling():
             return torch.arange(self.num_edges + 1, device=self.ptr.device)
         if not self._each:
-            with torch.inference_mode(False):  # it may be kept for learning
+            with torch.inference_mode(False):  # a later call may need gradients
                 each = torch.arange(self.num_edges + 1, device=self.ptr.device)
                 self._each.extend([each, each[:-1]])
         return self._each[0]
@@ -141,7 +154,7 @@ class Neighborhood:
         if torch.compiler.is_compiling():
             return self._shared(dtype)
         if dtype not in self._shares:
-            with torch.inference_mode(False):  # it may be kept for learning
+            with torch.inference_mode(False):  # a later call may need gradients
                 self._shares[dtype] = self._shared(dtype)
         return self._shares[dtype]
 
@@ -153,10 +166,10 @@ class Neighborhood:
         """The same edges seen from the sources; its `edge_id` points into this order."""
         if torch.compiler.is_compiling():
             return self._reversed()
-        if not self._kept:
-            with torch.inference_mode(False):  # it may be kept for learning
-                self._kept.append(self._reversed())
-        return self._kept[0]
+        if not self._reverse:
+            with torch.inference_mode(False):  # a later call may need gradients
+                self._reverse.append(self._reversed())
+        return self._reverse[0]
 
     def _reversed(self) -> Neighborhood:
         source, order = torch.sort(self.source, stable=True)

@@ -99,7 +99,7 @@ class Op:
         self._traced_backward = getattr(torch.ops.nodewise, name)
 
     def _eager_function(self) -> Any:
-        """The op in one piece, since that is faster to call."""
+        """The op as a single autograd function, which is faster to call."""
 
         def forward(ctx: Any, *args: Any) -> Any:
             output = self._forward(*args)
@@ -145,7 +145,7 @@ class Op:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _checked_backward(self, *args: Any) -> Any:
-        """The same for inputs from anywhere, as `torch.compile` gives them."""
+        """The same for unchecked inputs, as `torch.compile` passes them."""
         self.check(self.inputs(*self._split(args)[0]))
         return self._backward(*args)
 
@@ -166,7 +166,7 @@ class Op:
         return args[:count], args[count:-1], args[-1]
 
     def _save(self, ctx: Any, inputs: Any, output: Any) -> None:
-        """Keep on a context what the gradient needs."""
+        """Save on a context what the gradient needs."""
         pairs = list(zip(inputs, self.tensors, strict=True))
         ctx.save_for_backward(*(value for value, is_tensor in pairs if is_tensor))
         ctx.numbers = [value for value, is_tensor in pairs if not is_tensor]

@@ -1,4 +1,4 @@
-"""The ops of the fused kernels: what each is given, what it returns, what must hold."""
+"""The ops of the fused kernels: inputs, outputs and checks of each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from nodewise.ops.op import Op
 from nodewise.ops.safety import (
     Facts,
+    cache_facts,
     check_dtype,
     check_edges,
     check_index,
@@ -17,7 +18,6 @@ from nodewise.ops.safety import (
     check_shape,
     check_sparse,
     facts,
-    keep,
 )
 
 
@@ -61,7 +61,7 @@ class MessageInputs(NamedTuple):
 
 
 class SquaresInputs(NamedTuple):
-    """Both generators, as in `MessageInputs`, and whether the gradient is wanted as well."""
+    """Both generators, as in `MessageInputs`, and whether the gradient is computed, too."""
 
     scale_code: Tensor
     scale_expand: Tensor
@@ -188,7 +188,7 @@ def _check_sum(inputs: SumInputs) -> None:
 
 
 class _SquaresOp(Op):
-    """The sums of squares, whose gradient is computed on the way forward, where it is cheap."""
+    """The sums of squares; their gradient is computed in the forward pass, where it is cheap."""
 
     def _register_backward(self, arguments: list[str]) -> None:
         self._traced_backward = None
@@ -253,13 +253,13 @@ dropout = Op(
 
 
 def compact(crow: Tensor, col: Tensor, values: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Sparse rows without the entries that dropout left as zeros; no gradient goes back."""
+    """Sparse rows without the entries that dropout left as zeros; not differentiable."""
     from nodewise.ops.fused import launch
 
     check_sparse("x", crow, col, values, width)
     kept = launch.compact(crow.numpy(), col.numpy(), values.detach().numpy())
     new_crow, new_col, new_values = map(torch.from_numpy, kept)
     count = new_col.numel()
-    keep(new_crow, Facts(0, count, True, 0, count))
-    keep(new_col, facts("x.col", col)._replace(rises=False))
+    cache_facts(new_crow, Facts(0, count, True, 0, count))
+    cache_facts(new_col, facts("x.col", col)._replace(rises=False))
     return new_crow, new_col, new_values

@@ -1,6 +1,6 @@
-"""Whether indices and sizes are safe: the one gate in front of all compiled code.
+"""Checks of indices and sizes before compiled code runs.
 
-A kernel that is given an index out of range reads or writes memory that is not its own. So every
+A kernel reads or writes memory outside of its arrays where an index is out of range. So every
 op (`nodewise.ops.registered`) passes its inputs through the checks of this file, and `SparseRows`
 and `Neighborhood` are checked when they are made. What was found out about an index array is kept
 as long as the tensor lives unchanged (its identity and version counter), so a check costs a look-up
@@ -29,14 +29,14 @@ class Facts(NamedTuple):
     last: int
 
 
-# From a tensor's identity to the tensor, its version when it was looked at, and what was found out.
+# From a tensor's identity to the tensor, its version when it was checked, and the facts.
 _known: dict[int, tuple[ref[Tensor], int, Facts]] = {}
 
 
 def has_numbers(tensor: Tensor) -> bool:
-    """Whether a tensor can be looked at: not while a model is compiled, nor on the meta device.
+    """Whether a tensor has values to check: not while a model is compiled, nor on the meta device.
 
-    Kernels that a compiled model calls check by themselves.
+    The ops that a compiled model calls check their inputs.
     """
     return not (torch.compiler.is_compiling() or tensor.is_meta)
 
@@ -57,7 +57,7 @@ def _find_facts(name: str, index: Tensor) -> Facts:
 
 
 def facts(name: str, index: Tensor) -> Facts:
-    """What is known about an index array; found out once while the tensor is unchanged.
+    """Facts about an index array, computed once while the tensor is unchanged.
 
     Raises:
         InputError: It holds no integers.
@@ -68,13 +68,13 @@ def facts(name: str, index: Tensor) -> Facts:
         if tensor() is index and version == index._version:
             return found
     found = _find_facts(name, index)
-    if not index.is_inference():  # such a tensor has no version that would tell of changes
-        keep(index, found)
+    if not index.is_inference():  # such a tensor has no version counter
+        cache_facts(index, found)
     return found
 
 
-def keep(index: Tensor, found: Facts) -> None:
-    """Keep facts, found out or known to the code that made the array, as long as it lives."""
+def cache_facts(index: Tensor, found: Facts) -> None:
+    """Cache facts about an index array, found here or known to its maker, as long as it lives."""
     key = id(index)
     _known[key] = ref(index, lambda _: _known.pop(key, None)), index._version, found
 

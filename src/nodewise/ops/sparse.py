@@ -1,4 +1,4 @@
-"""Sparse node features as the kernels take them: three arrays, with gradients for the values."""
+"""Sparse node features in the layout of the kernels: three arrays, gradients for the values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nodewise.errors import InputError
 from nodewise.ops.neighbors import Neighborhood, offsets
 from nodewise.ops.safety import check_shape, check_sparse, has_numbers
 
-# The share of entries from which on products and sums are taken of the dense matrix: they do
-# several times as many multiplications a second as those of sparse rows.
+# At this density and above, products and sums use the dense matrix: they do several times as many
+# multiplications a second as those of sparse rows.
 _CROWDED = 0.2
 
 
-class Columns(NamedTuple):
+class ColumnMajor(NamedTuple):
     """The same entries column by column.
 
     Attributes:
@@ -40,10 +40,10 @@ class Places(NamedTuple):
 
 
 @dataclass
-class _Kept:
-    """What was found out about the places of some rows; shared by all that have the same."""
+class _PlacesCache:
+    """Facts about the places of entries, shared by all rows with the same places."""
 
-    columns: Columns | None = None
+    columns: ColumnMajor | None = None
     flat: Tensor | None = None
     pooled: tuple[Neighborhood, Places] | None = None
     visits: list[Any] = field(default_factory=list)
@@ -53,7 +53,7 @@ class _Kept:
 class SparseRows:
     """Node features in compressed sparse rows.
 
-    A `torch.sparse_csr` tensor drops out of autograd at most operations; its three arrays do not.
+    Most operations on a `torch.sparse_csr` tensor have no gradient; those on its three arrays do.
 
     Attributes:
         crow: Row u's entries are `crow[u]` to `crow[u + 1]`, int32, shape (N + 1,).
@@ -68,7 +68,7 @@ class SparseRows:
     values: Tensor
     width: int
     is_thinned: bool = False
-    _kept: _Kept = field(default_factory=_Kept, repr=False, compare=False)
+    _cache: _PlacesCache = field(default_factory=_PlacesCache, repr=False, compare=False)
     _dense: list[tuple[int, Tensor]] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -79,49 +79,52 @@ class SparseRows:
 
     @classmethod
     def from_csr(cls, x: Tensor) -> SparseRows:
-        """Take a `torch.sparse_csr` matrix apart; 32-bit indices are half the memory to walk."""
+        """The three arrays of a `torch.sparse_csr` matrix; 32-bit indices take half the memory."""
         crow, col = x.crow_indices(), x.col_indices()
-        # Before they are cut to 32 bits, which would bring large numbers back into range.
+        # Before the conversion to 32 bits, which would wrap large numbers back into range.
         check_sparse("x", crow, col, x.values(), x.size(1))
         check_shape("x.crow", crow, (x.size(0) + 1,))
         if col.numel() >= 2**31:
             raise InputError(
-                "x", "has too many entries for 32-bit offsets", value=col.numel(), way_out="cut it"
+                "x",
+                "has too many entries for 32-bit offsets",
+                value=col.numel(),
+                way_out="cut it",
             )
         return cls(crow.to(torch.int32), col.to(torch.int32), x.values(), x.size(1))
 
     @classmethod
     def from_dense(cls, x: Tensor) -> SparseRows:
-        """Keep what is not zero."""
+        """The rows of a dense matrix without its zeros."""
         row, col = x.nonzero(as_tuple=True)
         return cls(offsets(row, len(x)).int(), col.int(), x[row, col], x.size(1))
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ColumnMajor:
         """The entries column by column, sorted once."""
-        if self._kept.columns is None:
-            with torch.inference_mode(False):  # like all that is kept: it may be for learning
+        if self._cache.columns is None:
+            with torch.inference_mode(False):  # a later call may need gradients
                 column, entry = torch.sort(self.col.long(), stable=True)
                 ccol = offsets(column, self.width).to(torch.int32)
                 row = self._row()[entry].to(torch.int32)
-                self._kept.columns = Columns(ccol, row, entry)
-        return self._kept.columns
+                self._cache.columns = ColumnMajor(ccol, row, entry)
+        return self._cache.columns
 
     def pooled_places(self, neighbors: Neighborhood) -> Places:
-        """Where the sums of these rows over each C_v have entries, found once for a graph."""
-        if self._kept.pooled is None or self._kept.pooled[0] is not neighbors:
+        """The places of entries in the sums of these rows over each C_v, computed once."""
+        if self._cache.pooled is None or self._cache.pooled[0] is not neighbors:
             with torch.inference_mode(False):
-                self._kept.pooled = neighbors, _united(self, neighbors)
-        return self._kept.pooled[1]
+                self._cache.pooled = neighbors, _united(self, neighbors)
+        return self._cache.pooled[1]
 
     @property
-    def kept_visits(self) -> list[Any]:
-        """What `nodewise.ops.factored.visits` keeps with these places, for some edges."""
-        return self._kept.visits
+    def cached_visits(self) -> list[Any]:
+        """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
+        return self._cache.visits
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so little is zero that products and sums of the dense matrix are faster."""
+        """Whether rows are so dense that products and sums of the dense matrix are faster."""
         return self.values.numel() >= _CROWDED * self.num_rows * self.width
 
     def _row(self) -> Tensor:
@@ -149,17 +152,17 @@ class SparseRows:
         return replace(self, values=values)
 
     def dense(self) -> Tensor:
-        """The same matrix, dense; made once for the same values, unless its gradient is wanted."""
-        # An inference tensor has no version that would tell of changes.
+        """The dense matrix, cached for the same values unless it needs a gradient."""
+        # An inference tensor has no version counter.
         version = None if self.values.is_inference() else self.values._version
-        for kept, made in self._dense:
-            if kept == version:
-                return made
-        if self._kept.flat is None:
+        for cached_version, dense in self._dense:
+            if cached_version == version:
+                return dense
+        if self._cache.flat is None:
             with torch.inference_mode(False):
-                self._kept.flat = self._row() * self.width + self.col
+                self._cache.flat = self._row() * self.width + self.col
         flat = self.values.new_zeros(self.num_rows * self.width)
-        flat.scatter_add_(0, self._kept.flat, self.values)
+        flat.scatter_add_(0, self._cache.flat, self.values)
         out = flat.view(self.num_rows, self.width)
         if version is not None and not (out.requires_grad or out.is_inference()):
             self._dense[:] = [(version, out)]
@@ -189,19 +192,19 @@ def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
 
 Features = Tensor | SparseRows
 
-# From a CSR tensor to the versions of its indices when seen, and its rows, as long as it lives.
+# From a CSR tensor to the versions of its indices and its rows, as long as the tensor lives.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def as_features(x: Features) -> Features:
-    """What the ops take: a dense tensor as it is, a CSR tensor as its three arrays."""
+    """The input of the ops: a dense tensor as it is, a CSR tensor as its three arrays."""
     if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
         return x
     versions = _versions(x)
-    kept = _rows_of.get(x)  # type: ignore[no-untyped-call]
-    if kept is None or versions is None or kept[0] != versions:
-        kept = _rows_of[x] = versions, SparseRows.from_csr(x)
-    return kept[1].with_values(x.values())  # type: ignore[no-any-return]
+    cached = _rows_of.get(x)  # type: ignore[no-untyped-call]
+    if cached is None or versions is None or cached[0] != versions:
+        cached = _rows_of[x] = versions, SparseRows.from_csr(x)
+    return cached[1].with_values(x.values())  # type: ignore[no-any-return]
 
 
 def _versions(x: Tensor) -> tuple[int, int] | None:
@@ -211,16 +214,21 @@ def _versions(x: Tensor) -> tuple[int, int] | None:
     return x.crow_indices()._version, x.col_indices()._version
 
 
+def num_rows(x: Features) -> int:
+    """How many rows features of either kind have."""
+    return x.num_rows if isinstance(x, SparseRows) else x.size(0)
+
+
 def take_rows(x: Features, index: Tensor) -> Features:
     """Rows of either kind of features."""
     return x.take(index) if isinstance(x, SparseRows) else x[index]
 
 
 def check_rows(x: Features, width: int, count: int | None = None) -> None:
-    """Check that features have so many columns, and so many rows.
+    """Check the numbers of columns and of rows of features.
 
     Raises:
-        InputError: They have not.
+        InputError: The features have another shape.
     """
     rows = (x.num_rows, x.width) if isinstance(x, SparseRows) else tuple(x.shape)
     if len(rows) != 2 or rows[1] != width or count not in (None, rows[0]):

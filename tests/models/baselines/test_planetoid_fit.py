@@ -15,7 +15,7 @@ from nodewise.models.baselines.planetoid_fit import (
     fit_planetoid,
 )
 from nodewise.models.baselines.planetoid_training import PlanetoidTrainer
-from tests.models.test_planetoid_training import EDGES, QUICK, TRAIN, X, Y
+from tests.models.baselines.test_planetoid_training import EDGES, QUICK, TRAIN, X, Y
 
 VAL = torch.tensor([2, 3, 4, 10, 11, 12])
 

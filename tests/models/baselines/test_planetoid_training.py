@@ -9,7 +9,7 @@ from torch import Tensor
 from nodewise.models.baselines.context_pairs import PairRule
 from nodewise.models.baselines.planetoid import Planetoid, PlanetoidI, PlanetoidT
 from nodewise.models.baselines.planetoid_training import PlanetoidTrainer, Schedule
-from tests.models.test_deepwalk import two_cliques
+from tests.models.baselines.test_deepwalk import two_cliques
 
 FORMS = [PlanetoidT, PlanetoidI]
 EDGES, TRAIN = two_cliques(), torch.tensor([9, 1])

@@ -1,1 +1,1 @@
-"""Models that are no stack of layers: DeepWalk and Planetoid."""
+"""Models that are not stacks of layers: DeepWalk and Planetoid."""

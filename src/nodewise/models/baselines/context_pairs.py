@@ -123,7 +123,7 @@ def _label_pairs(
     i = torch.randint(len(labels), (count,), generator=generator)
     begin, size = (sizes.cumsum(0) - sizes)[labels[i]], sizes[labels[i]]
     draw = torch.rand(count, dtype=torch.float64, generator=generator)
-    # Nodes of a class stand in a row: c is 1 to size - 1 places on, round about (i if it is alone).
+    # Nodes of a class are consecutive: c is 1 to size - 1 places on, cyclically (i if it is alone).
     step = 1 + (draw * (size - 1)).long()
     same = begin + (i - begin + step) % size
     # Nodes of other classes are all but this row.

@@ -1,4 +1,4 @@
-"""DeepWalk (Perozzi et al., 2014): nodes met on the same walks get similar vectors.
+"""DeepWalk (Perozzi et al., 2014): nodes that occur on the same walks get similar vectors.
 
 Walks are read as sentences and nodes as words: skip-gram with negative sampling. No label is seen;
 a logistic regression on [embedding, features] is trained afterwards (`logistic.py`).

@@ -98,7 +98,7 @@ class _Parts(NamedTuple):
         return sparse.hstack([embedding.numpy(), features], format="csr")
 
     def write(self, fit: Any, share: float, model: DeepWalk) -> None:
-        """Fold center and factors into weights that act on the rows as they are."""
+        """Fold center and factors into weights that act on raw rows."""
         coef, intercept = _one_row_a_class(fit, model.linear.out_features)
         size = self.embedding.size(1)
         coef[:, :size] *= self.embedding_factor
@@ -122,7 +122,7 @@ def _scipy(x: Features) -> Any:
 
 
 def _one_row_a_class(fit: Any, classes: int) -> tuple[Tensor, Tensor]:
-    """Weights and biases for all classes; one without a training node is out of the question."""
+    """Weights and biases for all classes; a class without a training node is never predicted."""
     coef, intercept = fit.coef_, fit.intercept_
     if len(fit.classes_) == 2:  # scikit-learn keeps only the difference of the two
         coef, intercept = (np.concatenate([-part / 2, part / 2]) for part in (coef, intercept))

@@ -21,11 +21,11 @@ from torch.nn.functional import cross_entropy, logsigmoid
 from nodewise.errors import InputError
 from nodewise.models.baselines.context_pairs import Pairs
 from nodewise.ops.dispatch import AnyFeatures, dropout, project
-from nodewise.ops.sparse import Features, SparseRows, as_features, take_rows
+from nodewise.ops.sparse import Features, as_features, num_rows, take_rows
 
 
 class Planetoid(Module):
-    """What the transductive and the inductive form share; they say what e_i is.
+    """The shared part of the transductive and the inductive form, which define e_i.
 
     Args:
         in_channels: Size of the input features, d0.
@@ -63,7 +63,7 @@ class Planetoid(Module):
         raise NotImplementedError
 
     def embedding_parameters(self) -> list[Parameter]:
-        """What e_i is made of; both losses train it."""
+        """The parameters of e_i; both losses train them."""
         raise NotImplementedError
 
     def forward(self, x: Features, edge_index: Tensor | None = None) -> Tensor:
@@ -74,7 +74,7 @@ class Planetoid(Module):
             edge_index: Not looked at: the graph is in the pairs that were learned from.
         """
         x = as_features(x)
-        rows = x.num_rows if isinstance(x, SparseRows) else len(x)
+        rows = num_rows(x)
         return sum(self._halves(x, torch.arange(rows)), self.classifier.bias)
 
     def supervised_loss(self, x: Features, y: Tensor, nodes: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class Planetoid(Module):
         return -logsigmoid(pairs.sign * (rows * self.context[pairs.context]).sum(1)).mean()
 
     def _halves(self, x: Features, nodes: Tensor) -> tuple[Tensor, Tensor]:
-        """The logits' two summands: what the features say, and what the embedding says."""
+        """The logits' two summands, from the features and from the embedding."""
         of_x = project(self._drop(x), self.of_features.weight) + self.of_features.bias
         of_e = self.of_embedding(self._drop(self.embed(x, nodes)))
         weights = self.classifier.weight.chunk(2, 1)
@@ -105,7 +105,7 @@ class Planetoid(Module):
 
 
 class PlanetoidT(Planetoid):
-    """The transductive form: every node has an embedding of its own; see `Planetoid`.
+    """The transductive form: every node has an embedding; see `Planetoid`.
 
     More is dropped than in the inductive form: a table can hold what its labeled nodes need.
     """
@@ -122,7 +122,7 @@ class PlanetoidT(Planetoid):
         self.embedding = Parameter(torch.empty_like(self.context).normal_(std=0.1))
 
     def embed(self, x: Features, nodes: Tensor) -> Tensor:
-        """The nodes' own rows."""
+        """The nodes' rows of the table."""
         if len(nodes) and int(nodes.max()) >= len(self.embedding):
             raise InputError(
                 "x",
@@ -155,7 +155,7 @@ class PlanetoidI(Planetoid):
 
 
 class EitherPlanetoid(Module):
-    """Both forms, and which of them speaks: the one that validation preferred.
+    """Both forms, one of them active: the one with the better validation accuracy.
 
     Args:
         in_channels: Size of the input features.
@@ -177,13 +177,13 @@ class EitherPlanetoid(Module):
         return self.transductive.paper_parameter_count
 
     def take(self, form: Planetoid) -> None:
-        """Let a trained model speak from now on."""
+        """Make a trained model the active one."""
         self.is_inductive.fill_(isinstance(form, PlanetoidI))
         self.speaker.load_state_dict(form.state_dict())
 
     @property
     def speaker(self) -> Planetoid:
-        """The form that speaks."""
+        """The active form."""
         return self.inductive if self.is_inductive else self.transductive
 
     def forward(self, x: Features, edge_index: Tensor | None = None) -> Tensor:

@@ -55,7 +55,7 @@ def fit_better_planetoid(
     schedule: Schedule | None = None,
     **fit: int,
 ) -> PlanetoidFit:
-    """Train both forms and give the one that validation prefers; the transductive one on a tie.
+    """Train both forms and return the one that is better in validation, on a tie the transductive.
 
     Args:
         x: Features of all nodes, dense or `torch.sparse_csr`.

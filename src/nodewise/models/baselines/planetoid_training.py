@@ -16,7 +16,7 @@ from nodewise.ops.sparse import Features, as_features
 
 @dataclass(frozen=True)
 class Schedule:
-    """How much of each loss, and how fast; chosen on the validation nodes of Cora and Citeseer.
+    """Batch sizes and learning rates of the losses, chosen on validation nodes of Cora, Citeseer.
 
     Attributes:
         label_warmup: Batches of pairs from labels, before anything else.
@@ -45,7 +45,7 @@ class Schedule:
 
 
 class PlanetoidTrainer:
-    """Trains a model step by step; whoever drives it validates, stops and keeps the best.
+    """Trains a model step by step; the caller validates, stops and keeps the best.
 
     All randomness comes from torch's global generator.
 
@@ -91,7 +91,7 @@ class PlanetoidTrainer:
         )
 
     def step(self) -> tuple[float, float]:
-        """Some batches of both losses; gives the last class loss and the last context loss."""
+        """Train on some batches of both losses; returns the last class loss and context loss."""
         self.model.train()
         if not self.is_warm:
             self._learn_contexts(self.schedule.label_warmup, from_walks=0.0)
@@ -123,7 +123,7 @@ class PlanetoidTrainer:
         return loss.item()
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs beside the model and torch's random state."""
+        """The state that a checkpoint needs besides the model and torch's random state."""
         return {
             "is_warm": self.is_warm,
             "context": self._optimize_context.state_dict(),
@@ -131,7 +131,7 @@ class PlanetoidTrainer:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take up what `state_dict` gave."""
+        """Load what `state_dict` returned."""
         self.is_warm = state["is_warm"]
         self._optimize_context.load_state_dict(state["context"])
         self._optimize_class.load_state_dict(state["class"])

@@ -21,12 +21,12 @@ from nodewise.randomness import FrozenRandom
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-# One step takes about as long as so many multiply-adds: it misses the cache.
+# One step takes as long as about this many multiply-adds, since it misses the cache.
 _WORK_OF_A_STEP = 50
 
 
 class Adjacency(NamedTuple):
-    """Who is next to whom: node v's neighbors are `neighbors[ptr[v] : ptr[v + 1]]`, ascending."""
+    """Adjacency lists: node v's neighbors are `neighbors[ptr[v] : ptr[v + 1]]`, ascending."""
 
     ptr: NDArray[np.int64]
     neighbors: NDArray[np.int32]

@@ -1,7 +1,7 @@
 """AGGR of Eq. 8: messages on edges -> representations of nodes. The backbone is an argument.
 
-To localize another GNN, subclass `Aggregator`: its `rule` says what C_v is, its `forward` makes one
-message out of those on the edges.
+To localize another GNN, subclass `Aggregator`: its `rule` defines C_v, its `forward` reduces the
+messages of C_v to one.
 """
 
 from __future__ import annotations
@@ -38,18 +38,21 @@ def make_aggregator(
     aggregator: str | Module | AggregatorFactory,
     out: int,
     heads: int,
-    target_width: int | None = None,
+    target_width: int,
+    *,
+    pair: bool = False,
 ) -> Aggregator:
-    """An aggregator from its name: gcn, mean, sum, gat, gin, or any PyG aggregation.
+    """An aggregator from its name: gcn, mean, sum, gat, gatv2, gin, or any PyG aggregation.
 
     GIN with more than one layer is `PostProcess(GinSum(), rest_of_its_mlp)`.
 
     Args:
-        aggregator: A name, an `Aggregator`, a function that makes one from (out, heads), or a
+        aggregator: A name, an `Aggregator`, a function that returns one from (out, heads), or a
             `torch_geometric.nn.aggr` module.
         out: Size of a message.
         heads: How many heads.
-        target_width: Size of h_v where targets have rows of their own, which attention looks at.
+        target_width: Size of h_v.
+        pair: Whether the graph is bipartite, so that targets have other rows than sources.
     """
     if isinstance(aggregator, Aggregator):
         return aggregator
@@ -64,5 +67,7 @@ def make_aggregator(
     if aggregator == "gin":
         return GinSum()
     if aggregator == "gat":
-        return Gat(out, heads, target_width=target_width)
+        return Gat(out, heads, target_width=target_width if pair else None)
+    if aggregator == "gatv2":
+        return GatV2(target_width, out, heads, bias=False)
     return AnyAggregation(aggregator)

@@ -14,7 +14,8 @@ from nodewise.errors import InputError
 from nodewise.nn.aggregators.base import AggregationInputs, Sum, project_targets
 from nodewise.nn.aggregators.scores import Attention, softmax
 from nodewise.nn.block import BlockRule
-from nodewise.nn.inits import glorot
+from nodewise.nn.inits import glorot, initialize
+from nodewise.nn.lazy import new_weight
 from nodewise.ops.dispatch import dropout, gather_sources, gather_targets, project
 
 
@@ -24,15 +25,15 @@ class Gat(Sum):
     Args:
         out: Size of a message.
         heads: How many heads.
-        scores: What attention sees: "global", W h of both ends, as in GAT; or "messages", the
+        scores: The input of attention: "global", W h of both ends, as in GAT; or "messages", the
             localized messages, as in the released LGAT.
         dropout: Rate at which attention coefficients are dropped.
         bias: Whether the two scores have a bias each.
         init: Name of the initializer of the attention vectors.
         slope: LeakyReLU's slope below zero.
-        rule: What C_v is.
-        target_width: Size of h_v on a bipartite graph, whose targets then have a weight of their
-            own; None where W serves both ends.
+        rule: Which nodes belong to C_v.
+        target_width: Size of h_v on a bipartite graph, whose targets then have a separate weight;
+            None where W is applied to both ends.
     """
 
     uses_edge_weights = False
@@ -50,24 +51,24 @@ class Gat(Sum):
         target_width: int | None = None,
     ) -> None:
         super().__init__()
-        # The center's score comes from the message of v to itself, so that has to be there.
+        # The target's score is computed from the message of v to itself, which must be kept.
         self.rule = replace(rule or BlockRule(), keeps_self=scores == "messages")
         self.scores, self.dropout = scores, dropout
         self.attention = Attention(out, heads, bias, init, slope)
         self.target_weight = (
-            None if target_width is None else Parameter(torch.empty(heads, out, target_width))
+            None if target_width is None else new_weight(heads, out, target_width, init="glorot")
         )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start the attention vectors anew."""
+        """Initialize the attention vectors again."""
         self.attention.reset_parameters()
         if self.target_weight is not None:
-            glorot(self.target_weight)
+            initialize(self.target_weight, "glorot")
 
     @property
     def sees_messages(self) -> bool:  # type: ignore[override]
-        """Whether attention looks at the localized messages."""
+        """Whether attention is computed from the localized messages."""
         return self.scores == "messages"
 
     def alpha(self, inputs: AggregationInputs, raw: Tensor | None) -> Tensor:
@@ -86,7 +87,7 @@ class Gat(Sum):
         return self.attention.of_nodes(x_source, x_target, weight, block, self.target_weight)
 
     def weights(self, inputs: AggregationInputs, raw: Tensor | None = None) -> Tensor:
-        """The coefficients, some of them dropped in training."""
+        """The attention coefficients, after dropout in training."""
         return dropout(self.alpha(inputs, raw), self.dropout, self.training)
 
     def __repr__(self) -> str:
@@ -104,7 +105,7 @@ class GatV2(Sum):
         bias: Whether W_target h_v has a bias.
         dropout: Rate at which attention coefficients are dropped.
         slope: LeakyReLU's slope below zero.
-        rule: What C_v is.
+        rule: Which nodes belong to C_v.
     """
 
     uses_edge_weights = False
@@ -123,19 +124,19 @@ class GatV2(Sum):
         self.rule = rule or BlockRule()
         self.dropout, self.slope = dropout, slope
         self.attention = Parameter(torch.empty(heads, out))
-        self.target_weight = Parameter(torch.empty(heads, out, target_width))
+        self.target_weight = new_weight(heads, out, target_width, init="glorot")
         self.target_bias = Parameter(torch.empty(heads, out)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Initialize all weights again."""
         glorot(self.attention)
-        glorot(self.target_weight)
+        initialize(self.target_weight, "glorot")
         if self.target_bias is not None:
             torch.nn.init.zeros_(self.target_bias)
 
     def weights(self, inputs: AggregationInputs, raw: Tensor | None = None) -> Tensor:
-        """The attention coefficients, shape (E, H); the scores see the global W."""
+        """The attention coefficients, shape (E, H), from the global W."""
         neighbors, heads = inputs.block.neighbors, self.attention.shape
         source = project(inputs.x_source, inputs.weight.flatten(0, 1)).view(-1, *heads)
         target = project_targets(inputs, self.target_weight.flatten(0, 1)).view(-1, *heads)

@@ -1,4 +1,4 @@
-"""What an aggregator is: its inputs, the messages, and the sum that most of them are."""
+"""The interface of aggregators: inputs, messages, and the weighted sum that most of them are."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nodewise.ops.sparse import Features
 
 
 class AggregationInputs(NamedTuple):
-    """What an aggregator may look at before there is any message.
+    """The inputs of an aggregator besides the messages.
 
     Attributes:
-        block: The edges and their fixed weights.
+        block: The edges, sorted by target, and their fixed weights.
         x_source: h_u of the layer's input.
         x_target: h_v of the layer's input on a bipartite graph; None where targets are sources.
         weight: The global W, shape (H, out, in).
-        message_bias: What is added to W_v h_u, shape (H, out), or None.
+        message_bias: The bias added to W_v h_u, shape (H, out), or None.
         edge_mask: An explainer's mask over the edges, shape (E,), or None.
     """
 
@@ -33,11 +33,11 @@ class AggregationInputs(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """What arrives at an aggregator.
+    """The localized messages.
 
     Attributes:
-        dropped: The messages, localized, shape (E, H, out).
-        raw: The same before dropout: what attention may look at.
+        dropped: The messages after dropout, shape (E, H, out): what is aggregated.
+        raw: The messages before dropout: attention is computed from these.
     """
 
     dropped: Tensor
@@ -45,31 +45,48 @@ class Messages(NamedTuple):
 
 
 class Aggregator(Module):
-    """Turns the messages of C_v into one, shape (targets, H, out).
+    """Reduces the messages of C_v to one, shape (targets, H, out).
+
+    This is the way to localize another GNN: `rule` defines C_v and the weights of its members,
+    `forward` aggregates. A layer half-way between the mean and the sum:
+
+    >>> import torch
+    >>> from nodewise.nn import Aggregator, BlockRule, LocalizedConv
+    >>> class HalfMean(Aggregator):
+    ...     rule = BlockRule("set")
+    ...
+    ...     def forward(self, messages, inputs):
+    ...         neighbors, rows = inputs.block.neighbors, messages.dropped
+    ...         out = rows.new_zeros(neighbors.num_targets, *rows.shape[1:])
+    ...         out = out.index_add(0, neighbors.target, rows)
+    ...         return out / neighbors.degree.sqrt().view(-1, 1, 1)
+    >>> conv = LocalizedConv(16, 4, aggregator=HalfMean())
+    >>> tuple(conv(torch.randn(3, 16), torch.tensor([[0, 1], [1, 2]])).shape)
+    (3, 4)
 
     Attributes:
-        rule: What C_v is and how its members weigh.
-        uses_edge_weights: Whether the weight that an edge was given makes a difference.
+        rule: Which nodes belong to C_v, and their weights.
+        uses_edge_weights: Whether the result depends on `edge_weight`.
     """
 
     rule: BlockRule
     uses_edge_weights: ClassVar[bool] = True
 
     def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
-        """Aggregate."""
+        """The aggregated messages, shape (targets, H, out)."""
         raise NotImplementedError
 
     def reset_parameters(self) -> None:
-        """Start anew; most aggregators have nothing to learn."""
+        """Initialize all weights again; most aggregators have none."""
 
 
 class Sum(Aggregator):
-    """A sum over C_v under weights; which, a subclass says.
+    """A weighted sum over C_v; subclasses define the weights.
 
     A W that is the same for many messages can act before or after such a sum, whichever is cheaper.
 
     Attributes:
-        sees_messages: Whether the weights look at the messages.
+        sees_messages: Whether the weights depend on the messages.
         is_fixed: Whether the weights are the block's coefficients and nothing else.
     """
 
@@ -81,12 +98,12 @@ class Sum(Aggregator):
 
         Args:
             inputs: The edges and the nodes at their ends.
-            raw: The messages, for weights that look at them.
+            raw: The messages before dropout, for weights that depend on them.
         """
         raise NotImplementedError
 
     def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
-        """sum_u w_uv m_uv, under an explainer's mask if there is one."""
+        """sum_u w_uv m_uv, times an explainer's mask if there is one."""
         weight, mask = self.weights(inputs, messages.raw), inputs.edge_mask
         if mask is not None:
             weight = mask if weight is None else weight * mask.view(-1, *[1] * (weight.dim() - 1))
@@ -94,7 +111,7 @@ class Sum(Aggregator):
 
 
 def project_targets(inputs: AggregationInputs, weight: Tensor) -> Tensor:
-    """weight h_v for every target, whether or not it is among the sources, shape (targets, out)."""
+    """weight h_v for every target, which may be among the sources or not, shape (targets, out)."""
     if inputs.x_target is None:
         return inputs.block.rows_of_targets(project(inputs.x_source, weight))
     return project(inputs.x_target, weight)

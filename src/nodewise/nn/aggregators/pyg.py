@@ -15,12 +15,12 @@ from nodewise.nn.block import BlockRule
 class AnyAggregation(Aggregator):
     """Any `torch_geometric.nn.aggr` module: max, softmax, LSTM, ...
 
-    One that gives wider rows than it gets (several aggregations side by side, quantiles, ...) needs
-    a single head, and `PostProcess(AnyAggregation(...), torch.nn.Linear(wide, out))` around it.
+    A module whose output is wider than its input (several aggregations side by side, quantiles,
+    ...) needs a single head and `PostProcess(AnyAggregation(...), torch.nn.Linear(wide, out))`.
 
     Args:
         aggregation: The module, or its name.
-        rule: What C_v is.
+        rule: Which nodes belong to C_v.
     """
 
     def __init__(self, aggregation: Any, rule: BlockRule | None = None) -> None:
@@ -29,7 +29,7 @@ class AnyAggregation(Aggregator):
         self.aggregation = aggregation_resolver(aggregation)
 
     def reset_parameters(self) -> None:
-        """Start the module anew."""
+        """Initialize the module again."""
         self.aggregation.reset_parameters()
 
     def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
@@ -45,7 +45,7 @@ class AnyAggregation(Aggregator):
         if heads > 1 and flat.size(1) != dropped.size(1) * dropped.size(2):
             raise InputError(
                 "aggregator",
-                "gives rows of another size than it gets, which cannot be told apart by heads",
+                "returns rows of another size than it receives, which cannot be split into heads",
                 value=type(self.aggregation).__name__,
                 way_out="take one head",
             )

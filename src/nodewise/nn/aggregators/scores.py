@@ -51,7 +51,7 @@ class Attention(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start anew."""
+        """Initialize all weights again."""
         for parameter in self.parameters():
             initializer(self.init)(parameter)
 
@@ -70,7 +70,7 @@ class Attention(Module):
         block: Block,
         target_weight: Tensor | None = None,
     ) -> Tensor:
-        """alpha as GAT has it, from W h of both ends: the global weight decides who is dropped."""
+        """alpha of GAT, from W h of both ends, W being the global weight."""
         target_weight = weight if target_weight is None else target_weight
         of_source = torch.einsum("ho,hoi->hi", self.source, weight)
         of_target = torch.einsum("ho,hoi->hi", self.target, target_weight)
@@ -83,7 +83,7 @@ class Attention(Module):
         return self.forward(source, gather_targets(target, block.neighbors), block.neighbors)
 
     def of_messages(self, messages: Tensor, neighbors: Neighborhood) -> Tensor:
-        """alpha from the localized messages; the last edge of a target, its loop, is its center."""
+        """alpha from the localized messages; the last edge of a target is its loop."""
         source = (messages * self.source).sum(-1)
         center = (messages[neighbors.ptr[1:] - 1] * self.target).sum(-1)
         return self.forward(source, gather_targets(center, neighbors), neighbors)

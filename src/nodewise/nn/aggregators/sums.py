@@ -1,4 +1,4 @@
-"""Sums under fixed weights: GCN, mean, sum, GIN; and a module on what an aggregator returns."""
+"""Sums under fixed weights: GCN, mean, sum, GIN; and a module that follows an aggregator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WeightedSum(Sum):
     """The sum over C_v under fixed weights: GCN, means and sums differ in the rule only.
 
     Args:
-        rule: What C_v is and how its members weigh.
+        rule: Which nodes belong to C_v, and their weights.
     """
 
     is_fixed = True
@@ -27,7 +27,7 @@ class WeightedSum(Sum):
         self.rule = rule
 
     def weights(self, inputs: AggregationInputs, raw: Tensor | None = None) -> Tensor | None:
-        """What the rule says."""
+        """The coefficients of the block."""
         return inputs.block.coefficient
 
     def __repr__(self) -> str:
@@ -38,9 +38,9 @@ class GinSum(Sum):
     """GIN's sum of neighbors and (1 + eps) self.
 
     Args:
-        eps: How much more than a neighbor the node itself weighs.
+        eps: The weight of the node itself is 1 + eps, that of a neighbor 1.
         train_eps: Whether eps is learned.
-        rule: What C_v is; its loops are the node itself.
+        rule: Which nodes belong to C_v; its loops are the node itself.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class GinSum(Sum):
         self.eps = Parameter(torch.full((1,), eps), requires_grad=train_eps)
 
     def reset_parameters(self) -> None:
-        """Put eps back."""
+        """Reset eps to its initial value."""
         self.eps.data.fill_(self.initial_eps)
 
     def weights(self, inputs: AggregationInputs, raw: Tensor | None = None) -> Tensor:
-        """1 + eps for the loops that were added, times what the rule says."""
+        """1 + eps for the loops that the rule added, 1 for others, times the rule's weights."""
         coefficient, added = inputs.block.coefficient, inputs.block.neighbors.edge_id < 0
         factor = torch.where(added, 1 + self.eps, torch.ones_like(self.eps))
         factor = factor.to(inputs.weight.dtype)
@@ -67,13 +67,13 @@ class GinSum(Sum):
 
 
 class PostProcess(Aggregator):
-    """Another aggregator, and a module on what it gives: GIN's MLP, a normalization.
+    """Another aggregator, followed by a module: GIN's MLP, a normalization.
 
     Args:
         aggregator: The aggregator, of one head.
-        rest: The module. W, the conv's own weight, is the first layer of GIN's MLP: this is the
-            rest of it, from the activation on.
-        bias: Added in between, or None.
+        rest: The module. The conv's W is the first layer of GIN's MLP: this is the rest of it,
+            from the activation on.
+        bias: Added before the module, or None.
     """
 
     def __init__(self, aggregator: Aggregator, rest: Module, bias: Tensor | None = None) -> None:
@@ -82,7 +82,7 @@ class PostProcess(Aggregator):
         self.bias = None if bias is None else Parameter(bias.detach().clone())
 
     def reset_parameters(self) -> None:
-        """Start all parts anew."""
+        """Initialize all parts again."""
         self.aggregator.reset_parameters()
         reset(self.rest)
         if self.bias is not None:

@@ -34,19 +34,19 @@ from nodewise.ops.sparse import Features, SparseRows
 # Numbers in the widest tensor of one chunk: 16 million float32 are 64 MB.
 CHUNK_NUMBERS = 1 << 24
 # The same on the CPU, where chunks should stay in the cache; those in which W_v is formed are
-# larger, because more is called for each.
+# larger, because each takes more calls.
 _CACHED, _CACHED_LOCAL = 1 << 19, 1 << 20
 
 Pair = tuple[Tensor, Tensor]
 
 
 def _limit(device: torch.device, cached: int = _CACHED) -> int:
-    """How many numbers a chunk's widest tensor may have."""
+    """The largest size of a chunk's widest tensor."""
     return min(CHUNK_NUMBERS, cached) if device.type == "cpu" else CHUNK_NUMBERS
 
 
 def _is_traced(x: Tensor) -> bool:
-    """Whether there are no numbers to cut chunks by, and no memory to save: only shapes."""
+    """Whether tensors have shapes only, so that there is nothing to cut into chunks."""
     return torch.compiler.is_compiling() or x.is_meta
 
 
@@ -177,7 +177,7 @@ def sum_neighbors(x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> 
 
 
 def project(x: SparseRows, weight: Tensor) -> Tensor:
-    """As `reference.project`, of the entries that are there."""
+    """As `reference.project`, of the stored entries."""
     if x.is_crowded or _is_traced(weight):
         return reference.project(x.dense(), weight)
     back = x.columns

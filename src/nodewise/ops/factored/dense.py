@@ -74,7 +74,7 @@ def _batches(
 
 
 class _Local(NamedTuple):
-    """W_v for a batch of targets, and what it is made of.
+    """W_v for a batch of targets, and the factors it is computed from.
 
     Attributes:
         weight: W_v, shape (T, H, out, in).
@@ -138,14 +138,16 @@ class DenseMessages(torch.autograd.Function):
         grads = [torch.zeros_like(one) for one in given]
         grad = grad.flatten(1)
         for batch in _batches(neighbors, *sizes):
-            made = _localize(batch.target, tuple(given), drop, slope)
+            local = _localize(batch.target, tuple(given), drop, slope)
             g = grad[batch.edge] * batch.valid[..., None]
             if of_x is not None:
-                of_j = torch.bmm(g, made.weight.flatten(1, 2)).flatten(0, 1)
+                of_j = torch.bmm(g, local.weight.flatten(1, 2)).flatten(0, 1)
                 of_x.index_add_(0, neighbors.source[batch.edge.flatten()], of_j)
             if any(ctx.needs_input_grad[1:6]):
-                t = torch.bmm(g.transpose(1, 2), _rows_of(x, neighbors, batch)).view_as(made.weight)
-                _add_gradients(batch.target, made, t, given, grads, slope)
+                t = torch.bmm(g.transpose(1, 2), _rows_of(x, neighbors, batch)).view_as(
+                    local.weight
+                )
+                _add_gradients(batch.target, local, t, given, grads, slope)
         return of_x, *grads, *[None] * 4
 
 
@@ -157,18 +159,18 @@ def _rows_of(x: Tensor, neighbors: Neighborhood, batch: _Batch) -> Tensor:
 
 def _add_gradients(
     target: Tensor,
-    made: _Local,
+    local: _Local,
     t: Tensor,
     given: list[Tensor],
     grads: list[Tensor],
     slope: float,
 ) -> None:
     """Add what a batch's T_v give to the gradients of weights, codes and expands."""
-    if made.keep is not None:
-        t *= made.keep
+    if local.keep is not None:
+        t *= local.keep
     of_generated = (t * given[0]).sum(2), t.sum(2)
-    grads[0] += t.mul_(made.scale[:, :, None]).sum(0)
-    for i, of_each, before in zip((1, 3), of_generated, made.before, strict=True):
+    grads[0] += t.mul_(local.scale[:, :, None]).sum(0)
+    for i, of_each, before in zip((1, 3), of_generated, local.before, strict=True):
         code, expand = given[i][target], given[i + 1]
         dm = leaky_backward(of_each, before, slope)
         grads[i].index_add_(0, target, torch.einsum("thi,hik->thk", dm, expand))

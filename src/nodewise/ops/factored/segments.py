@@ -17,7 +17,7 @@ from torch.nn.functional import embedding_bag
 
 
 def segment_sums(rows: Tensor, index: Tensor, ptr: Tensor, weight: Tensor | None = None) -> Tensor:
-    """The sums, shape (segments, columns of `rows`); no gradient goes back."""
+    """The sums, shape (segments, columns of `rows`); not differentiable."""
     return embedding_bag(
         index,
         rows,
@@ -35,7 +35,7 @@ def row_dots(a: Tensor, b: Tensor, size: int) -> Tensor:
 
 
 def leaky_backward(grad: Tensor, before: Tensor, slope: float) -> Tensor:
-    """The gradient before LeakyReLU from the one behind it."""
+    """The gradient of LeakyReLU's input from that of its output."""
     return torch.where(before > 0, grad, slope * grad)
 
 

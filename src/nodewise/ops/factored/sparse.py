@@ -8,8 +8,9 @@ With the gradient g_uv of z_uv and T_v[:, j] = sum_u h_u[j] g_uv:
     dW[:, j] = sum_v a_v[j] T_v[:, j],  da_v[j] = W[:, j] . T_v[:, j],  db_v[j] = 1 . T_v[:, j],
     dh_u[j] = sum_v W_v[:, j] . g_uv,  dcode_v = sum_j dm expand_j,  dexpand_j = sum_v dm code_v
 
-Every sum is one over segments of a walk (see `walks`). The backward pass forms W_v again. What
-bounds the speed are gathers of narrow rows, so all that belongs to a column j is in one table.
+Every sum runs over segments of a batch of visits (see `visit_batches`). The backward pass forms
+W_v again. Gathers of narrow rows bound the speed, so one table holds all that belongs to a column
+j.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from torch.nn.functional import leaky_relu
 
 from nodewise.ops.dropconnect import DropConnect, keep_pairs
 from nodewise.ops.factored.segments import leaky_backward, row_dots, segment_sums
-from nodewise.ops.factored.visits import Walk, walks
+from nodewise.ops.factored.visits import VisitBatch, visit_batches
 
 
 class _Tables(NamedTuple):
@@ -56,7 +57,7 @@ class _Tables(NamedTuple):
 
 
 class _Formed(NamedTuple):
-    """W_v[:, j] for each column use (v, j) of a walk, and what it is made of.
+    """W_v[:, j] for each column use (v, j) of a batch, and the factors it is computed from.
 
     Attributes:
         local: W_v[:, j], shape (uses, H, out).
@@ -74,26 +75,26 @@ class _Formed(NamedTuple):
 
 
 def _form(
-    walk: Walk, tables: _Tables, heads: int, drop: DropConnect | None, slope: float
+    batch: VisitBatch, tables: _Tables, heads: int, drop: DropConnect | None, slope: float
 ) -> _Formed:
-    """W_v in the columns that a walk uses."""
-    code = tables.code[walk.first : walk.last].index_select(0, walk.target)
+    """W_v in the columns that a batch uses."""
+    code = tables.code[batch.first : batch.last].index_select(0, batch.target)
     size = max(tables.code.size(1) // (2 * heads), 1)
-    before = row_dots(code, tables.expand.index_select(0, walk.col), size)
+    before = row_dots(code, tables.expand.index_select(0, batch.col), size)
     scale, shift = torch.unflatten(leaky_relu(before, slope), 1, (2, heads, 1)).unbind(1)
     scale = scale + 1
-    column = torch.unflatten(tables.weight.index_select(0, walk.col), 1, (heads, -1))
+    column = torch.unflatten(tables.weight.index_select(0, batch.col), 1, (heads, -1))
     local, keep = torch.addcmul(shift, column, scale), None
     if drop is not None:
-        nodes = walk.target.long() + walk.first
-        kept = keep_pairs(drop, nodes, walk.col.long(), heads, column.size(2))
+        nodes = batch.target.long() + batch.first
+        kept = keep_pairs(drop, nodes, batch.col.long(), heads, column.size(2))
         keep = kept.to(local.dtype) / (1 - drop.rate)
         local *= keep
     return _Formed(local, column, scale, before, keep)
 
 
 class SparseMessages(torch.autograd.Function):
-    """z_uv = W_v h_u, walk by walk.
+    """z_uv = W_v h_u, batch by batch.
 
     Takes the values of the rows, the five tensors of `messages`, the rows, the edges, DropConnect,
     the slope, and how many numbers a chunk may have.
@@ -109,10 +110,10 @@ class SparseMessages(torch.autograd.Function):
         ctx.rest = (x, neighbors, most_visits), drop, slope
         tables = _Tables.of(*given)
         z = values.new_empty(neighbors.num_edges, heads * out)
-        for walk in walks(x, neighbors, most_visits):
-            local = _form(walk, tables, heads, drop, slope).local.flatten(1)
-            visited = values.index_select(0, walk.entry)
-            z[walk.edges] = segment_sums(local, walk.use, walk.ptr, visited)
+        for batch in visit_batches(x, neighbors, most_visits):
+            local = _form(batch, tables, heads, drop, slope).local.flatten(1)
+            visited = values.index_select(0, batch.entry)
+            z[batch.edges] = segment_sums(local, batch.use, batch.ptr, visited)
         return z.view(-1, heads, out)
 
     @staticmethod
@@ -125,40 +126,40 @@ class SparseMessages(torch.autograd.Function):
         grads = _Tables(*(torch.zeros_like(table) for table in tables))
         of_values = torch.zeros_like(values) if ctx.needs_input_grad[0] else None
         grad = grad.flatten(1).contiguous()
-        for walk in walks(*ways):
-            made, g = _form(walk, tables, heads, drop, slope), grad[walk.edges]
+        for batch in visit_batches(*ways):
+            formed, g = _form(batch, tables, heads, drop, slope), grad[batch.edges]
             if of_values is not None:
-                of_values.index_add_(0, walk.entry, _visit_dots(walk, made, g))
+                of_values.index_add_(0, batch.entry, _visit_dots(batch, formed, g))
             if any(ctx.needs_input_grad[1:6]):
-                visited = values.index_select(0, walk.entry_by_use)
-                t = segment_sums(g, walk.edge_by_use, walk.use_ptr, visited)
-                _add_gradients(walk, made, t.view_as(made.local), tables, grads, slope)
+                visited = values.index_select(0, batch.entry_by_use)
+                t = segment_sums(g, batch.edge_by_use, batch.use_ptr, visited)
+                _add_gradients(batch, formed, t.view_as(formed.local), tables, grads, slope)
         return of_values, *grads.untangled(heads), *[None] * 5
 
 
-def _visit_dots(walk: Walk, made: _Formed, g: Tensor) -> Tensor:
+def _visit_dots(batch: VisitBatch, formed: _Formed, g: Tensor) -> Tensor:
     """W_v[:, j] . g_uv for each visit."""
-    of_edge = torch.repeat_interleave(g, walk.ptr.diff(), 0)
-    return row_dots(of_edge, made.local.flatten(1).index_select(0, walk.use), g.size(1))[:, 0]
+    of_edge = torch.repeat_interleave(g, batch.ptr.diff(), 0)
+    return row_dots(of_edge, formed.local.flatten(1).index_select(0, batch.use), g.size(1))[:, 0]
 
 
 def _add_gradients(
-    walk: Walk, made: _Formed, t: Tensor, tables: _Tables, grads: _Tables, slope: float
+    batch: VisitBatch, formed: _Formed, t: Tensor, tables: _Tables, grads: _Tables, slope: float
 ) -> None:
-    """Add what T_v[:, j] of a walk's uses gives to the gradients of the tables."""
-    if made.keep is not None:
-        t *= made.keep
+    """Add what T_v[:, j] of a batch's column uses gives to the gradients of the tables."""
+    if formed.keep is not None:
+        t *= formed.keep
     uses, heads, out = t.shape
-    scaled = (t * made.scale).flatten(1)
-    grads.weight.add_(segment_sums(scaled, walk.by_col, walk.col_ptr))
+    scaled = (t * formed.scale).flatten(1)
+    grads.weight.add_(segment_sums(scaled, batch.by_col, batch.col_ptr))
     of_shift = (t.view(-1, out) @ t.new_ones(out)).view(uses, heads)
-    of_scale = row_dots(t.flatten(1), made.column.flatten(1), out)
-    dm = leaky_backward(torch.cat([of_scale, of_shift], 1), made.before, slope)
-    by_target, by_col = dm.t().contiguous(), dm.index_select(0, walk.by_col).t().contiguous()
-    split, targets = (2 * heads, -1), slice(walk.first, walk.last)
+    of_scale = row_dots(t.flatten(1), formed.column.flatten(1), out)
+    dm = leaky_backward(torch.cat([of_scale, of_shift], 1), formed.before, slope)
+    by_target, by_col = dm.t().contiguous(), dm.index_select(0, batch.by_col).t().contiguous()
+    split, targets = (2 * heads, -1), slice(batch.first, batch.last)
     code, of_code = (torch.unflatten(each.code[targets], 1, split) for each in (tables, grads))
     expand, of_expand = (torch.unflatten(each.expand, 1, split) for each in (tables, grads))
     for h in range(2 * heads):
         rows = expand[:, h].contiguous(), code[:, h].contiguous()
-        of_code[:, h] += segment_sums(rows[0], walk.col, walk.target_ptr, by_target[h])
-        of_expand[:, h] += segment_sums(rows[1], walk.target_by_col, walk.col_ptr, by_col[h])
+        of_code[:, h] += segment_sums(rows[0], batch.col, batch.target_ptr, by_target[h])
+        of_expand[:, h] += segment_sums(rows[1], batch.target_by_col, batch.col_ptr, by_col[h])

@@ -2,7 +2,7 @@
 
 A visit is an edge (u, v) and an entry j of row u. A column use is a pair (v, j) with at least one
 visit: all that depends on v and j is computed once for it. Both depend on the places of the entries
-only, not on their values, so that walks can be kept with a graph.
+only, not on their values, so that batches can be cached with a graph.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch import Tensor
 from nodewise.ops.neighbors import Neighborhood, offsets
 from nodewise.ops.sparse import SparseRows
 
-# Walks of so many visits or fewer are kept with the rows: 16 bytes for each visit and 20 for each
-# column use, of which there are no more than visits: 150 MB at most.
-KEPT_VISITS = 1 << 22
+# Batches of so many visits or fewer in all are cached with the rows: 16 bytes for each visit and 20
+# for each column use, of which there are no more than visits: 150 MB at most.
+CACHED_VISITS = 1 << 22
 
 
-class Walk(NamedTuple):
+class VisitBatch(NamedTuple):
     """The visits of some edges and their column uses; all indices are int32.
 
     Attributes:
@@ -59,31 +59,31 @@ class Walk(NamedTuple):
     col_ptr: Tensor
 
 
-def walks(x: SparseRows, neighbors: Neighborhood, limit: int) -> Iterator[Walk]:
-    """Walks over all edges, of at most `limit` visits unless a single edge has more.
+def visit_batches(x: SparseRows, neighbors: Neighborhood, limit: int) -> Iterator[VisitBatch]:
+    """Batches of the visits of all edges, of at most `limit` visits unless a single edge has more.
 
-    Those of few visits are kept with the places of `x` until other edges or a limit are given.
+    Those of few visits are cached with the places of `x` until other edges or a limit are given.
     """
-    kept = x.kept_visits
-    if kept and kept[0] is neighbors and kept[1] == limit:
-        yield from kept[2]
+    cached = x.cached_visits
+    if cached and cached[0] is neighbors and cached[1] == limit:
+        yield from cached[2]
         return
     lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, neighbors.source)
     visits = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
     runs = edge_runs(neighbors.ptr, visits, limit)
-    with torch.inference_mode(False):  # they may be kept for learning
-        made = (_walk(x, neighbors, *run) for run in runs)
-        if int(visits[-1]) > KEPT_VISITS:
-            yield from made
+    with torch.inference_mode(False):  # a later call may need gradients
+        batches = (_visit_batch(x, neighbors, *run) for run in runs)
+        if int(visits[-1]) > CACHED_VISITS:
+            yield from batches
             return
-        kept[:] = neighbors, limit, list(made)
-    yield from kept[2]
+        cached[:] = neighbors, limit, list(batches)
+    yield from cached[2]
 
 
 def edge_runs(ptr: Tensor, cost: Tensor | None, limit: int) -> Iterator[tuple[int, int, slice]]:
     """Cut targets into chunks (first, last, edges) of bounded cost; at least one of them.
 
-    The edges of one target that cost too much by themselves are cut, too.
+    The edges of a single target that exceeds the limit are cut, too.
 
     Args:
         ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`.
@@ -114,7 +114,9 @@ def _runs(begin: int, end: int, cost: Tensor | None, limit: int, whole: int) -> 
         yield slice(begin, end)
 
 
-def _walk(x: SparseRows, neighbors: Neighborhood, first: int, last: int, edges: slice) -> Walk:
+def _visit_batch(
+    x: SparseRows, neighbors: Neighborhood, first: int, last: int, edges: slice
+) -> VisitBatch:
     """The visits of these edges, sorted both ways."""
     source, target = neighbors.source[edges], neighbors.target[edges] - first
     lengths = (x.crow[1:] - x.crow[:-1]).long().index_select(0, source)
@@ -143,4 +145,4 @@ def _walk(x: SparseRows, neighbors: Neighborhood, first: int, last: int, edges: 
         use_target[by_col],
         offsets(sorted_col, x.width),
     )
-    return Walk(first, last, edges, *(part.int() for part in parts))
+    return VisitBatch(first, last, edges, *(part.int() for part in parts))

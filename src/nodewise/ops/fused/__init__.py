@@ -1,1 +1,1 @@
-"""CPU kernels in Numba. Imported only when one is first needed: Numba takes half a second."""
+"""CPU kernels in Numba, imported at the first call: importing Numba takes half a second."""

@@ -1,4 +1,4 @@
-"""Compile what a localized model needs before its first step, half of it in a second process.
+"""Compile the kernels of a localized model before its first step, half in a second process.
 
 Numba compiles a kernel when it is first called, one at a time: a process cannot compile two at
 once. So a child process compiles the penalty and the sums while this one compiles the messages, and
@@ -78,14 +78,14 @@ def _sums(number: Any, index: Any, *, of_weight: bool) -> None:
 
 def _examples(number: Any) -> dict[str, Callable[[], None]]:
     """The smallest call of each kernel, by name."""
-    made, edges = _messages(number), _edges(number)
+    inputs, edges = _messages(number), _edges(number)
 
     def empty(*shape: int) -> Any:
         return np.empty(shape, number)
 
     def of_messages() -> list[Any]:
         fields = ("weight", "scale_code", "scale_expand", "shift_code", "shift_expand")
-        return [None, *(np.empty_like(getattr(made, field)) for field in fields)]
+        return [None, *(np.empty_like(getattr(inputs, field)) for field in fields)]
 
     def both(function: Callable[..., None], **options: Any) -> None:
         function(number, np.int64, **options)
@@ -96,31 +96,31 @@ def _examples(number: Any) -> dict[str, Callable[[], None]]:
     squares = [empty(), empty(), empty(2, 1, 1, 1), empty(2, 1, 2, 1)]
     drop = SimpleNamespace(x=np.ones(1, number), seed=np.array(1), rate=0.5)
     return {
-        "messages": lambda: launch.messages(made, [empty(1, 1, 1)]),
-        "messages_backward": lambda: launch.messages_backward(made, [ones[0]], of_messages()),
-        "squares": lambda: launch.squares(made, squares),
+        "messages": lambda: launch.messages(inputs, [empty(1, 1, 1)]),
+        "messages_backward": lambda: launch.messages_backward(inputs, [ones[0]], of_messages()),
+        "squares": lambda: launch.squares(inputs, squares),
         "modulate_edges": lambda: launch.modulate_edges(edges, [empty(1, 1, 1), empty(), empty()]),
         "modulate_edges_backward": lambda: launch.modulate_edges_backward(edges, ones, halves),
         "sums": lambda: both(_sums, of_weight=False),
         "dots": lambda: both(_sums, of_weight=True),
         "dropout": lambda: launch.dropout(drop, [empty(1)]),
-        "compact": lambda: _compact(made),
+        "compact": lambda: _compact(inputs),
     }
 
 
-def _compact(made: SimpleNamespace) -> None:
-    launch.compact(made.crow, made.col, made.values)
+def _compact(inputs: SimpleNamespace) -> None:
+    launch.compact(inputs.crow, inputs.col, inputs.values)
 
 
 def _stamp(dtype: str) -> Path | None:
-    """The file that says that all is compiled; None where nothing can be kept."""
-    kept = messages.forward.stats.cache_path
-    if CHECKED or kept is None:
+    """The file that marks everything as compiled; None where nothing can be cached."""
+    cache = messages.forward.stats.cache_path
+    if CHECKED or cache is None:
         return None
     versions = (numba.__version__, np.__version__, sys.version, sources_changed())
     machine = (binding.get_host_cpu_name(), dtype)
     key = sha256(repr((*versions, *machine)).encode()).hexdigest()[:16]
-    return Path(kept) / f"nodewise-{key}.compiled"
+    return Path(cache) / f"nodewise-{key}.compiled"
 
 
 @cache

@@ -10,7 +10,7 @@ from nodewise.ops.compiled import kernel
 
 @kernel
 def compact(begin, end, part, crow, col, values, kept_crow, kept_col, kept_values):
-    """Fill `kept_*`, which have room for one entry more than there are; one piece of work."""
+    """Fill `kept_*`, which have one place more than there are entries; one piece of work."""
     if begin < end:
         at = 0
         kept_crow[0] = 0

@@ -18,16 +18,16 @@ from nodewise.ops.fused import dropout as dropping
 from nodewise.ops.fused import edges, sums
 from nodewise.ops.fused import messages as sending
 from nodewise.ops.fused import messages_backward as receiving
-from nodewise.ops.fused import squares as penalty
+from nodewise.ops.fused import squares as squares_kernels
 from nodewise.ops.fused.compact import compact as compact_kernel
 from nodewise.ops.fused.layer import (
     SPARE,
     TILE,
+    ActiveColumns,
     Blocks,
-    Columns,
     Drop,
     Floats,
-    Generator,
+    GeneratorArrays,
     Ints,
     Layer,
     Rows,
@@ -37,16 +37,16 @@ from nodewise.ops.fused.panels import GROUP
 from nodewise.ops.fused.threads import aligned, chunks_for, run, threads_for, workspace
 from nodewise.ops.hashing import WORD
 
-# A column of W_v is so many times the work of an entry that is multiplied with it.
+# The work of a column of W_v, in multiples of the work of an entry multiplied with it.
 _FORMED = 4
 # The penalty: pieces of work for each generator, or a few more; columns in a panel, which with
 # codes of eight in single precision stays in the innermost cache beside its gradient; numbers in a
-# panel of `expand` at most, for a core's own cache.
+# panel of `expand` at most, for a core's private cache.
 _PIECES, _COLUMNS, _PANEL = 8, 384, 32768
 
 
 def flat(array: NDArray[Any] | None, like: NDArray[Any] | None = None) -> NDArray[Any]:
-    """All numbers in a row, without gaps; None is empty, of another array's type."""
+    """The array flat and contiguous; for None an empty array of another array's type."""
     if array is None:
         assert like is not None
         return np.empty(0, like.dtype)
@@ -75,10 +75,12 @@ def _rows(inputs: Any) -> Rows:
     return Rows(flat(inputs.crow), flat(inputs.col), flat(inputs.values), width, False)
 
 
-def _columns(inputs: Any) -> Columns:
+def _columns(inputs: Any) -> ActiveColumns:
     if inputs.active_ptr is None:
-        return Columns(np.zeros(1, np.int32), np.arange(inputs.weight.shape[2], dtype=np.int32))
-    return Columns(flat(inputs.active_ptr), flat(inputs.active))
+        return ActiveColumns(
+            np.zeros(1, np.int32), np.arange(inputs.weight.shape[2], dtype=np.int32)
+        )
+    return ActiveColumns(flat(inputs.active_ptr), flat(inputs.active))
 
 
 def _blocks(weight: Floats) -> Blocks:
@@ -87,12 +89,12 @@ def _blocks(weight: Floats) -> Blocks:
     return Blocks(flat(lanes_last.transpose(0, 2, 1, 3)), heads, out, lanes_last.shape[2])
 
 
-def _generator(code: Floats, expand: Floats, *, all_columns: bool) -> Generator:
+def _generator(code: Floats, expand: Floats, *, all_columns: bool) -> GeneratorArrays:
     code, expand = _pad_last(code, 8), _pad_last(expand, 8)
     columns_last = np.empty(0, expand.dtype)
     if all_columns:
         columns_last = flat(_pad_last(expand.transpose(0, 2, 1), 16))
-    return Generator(flat(code), flat(expand), columns_last, expand.shape[2])
+    return GeneratorArrays(flat(code), flat(expand), columns_last, expand.shape[2])
 
 
 def _drop(inputs: Any) -> Drop:
@@ -133,7 +135,7 @@ def _work(layer: Layer) -> int:
     return heads * (visits * out + formed * (out + 2 * layer.scale.size))
 
 
-def cut_targets(rows: Rows, columns: Columns, ptr: Ints, chunks: int) -> Ints:
+def cut_targets(rows: Rows, columns: ActiveColumns, ptr: Ints, chunks: int) -> Ints:
     """The bounds of chunks of targets with about the same work, which follows from sizes alone.
 
     The work of all targets before v: W_v in their active columns, and their edges' entries.
@@ -146,7 +148,7 @@ def cut_targets(rows: Rows, columns: Columns, ptr: Ints, chunks: int) -> Ints:
 
 
 def _scratch(layer: Layer, threads: int) -> list[Scratch]:
-    """Buffers for each thread, kept for the next layer of the same shape."""
+    """Buffers for each thread, reused by the next layer of the same shape."""
     dtype, width = layer.rows.values.dtype, layer.rows.width
     blocks = layer.blocks.heads * layer.blocks.per_head
     make = partial(_make_scratch, dtype, width, min(TILE, blocks))
@@ -163,7 +165,7 @@ def _make_scratch(dtype: np.dtype[Any], width: int, tile: int) -> Scratch:
 
 
 def _count_tiles(blocks: int) -> int:
-    """Into how many tiles so many blocks are cut: by four, and one by one what is left."""
+    """The number of tiles: blocks by four, the remaining ones one by one."""
     return blocks // TILE + blocks % TILE
 
 
@@ -211,21 +213,21 @@ def messages_backward(inputs: Any, grads: Any, outputs: Any) -> None:
         grad[...] = total.reshape(*grad.shape[:2], layer.scale.size)[..., : grad.shape[2]]
 
 
-# Penalty -----------------------------------------------------------------------------------------
+# Squares -----------------------------------------------------------------------------------------
 
 
 def panel_width(columns: int, code: int) -> int:
-    """How many columns of `expand`, with codes of such a size, make a panel."""
+    """How many columns of `expand` make a panel, for codes of this size."""
     fitting = min(_COLUMNS, _PANEL // max(code, 1) // 32 * 32)
     return max(32, min(columns + -columns % 32, fitting))
 
 
-def _penalty(code: Floats, expand: Floats) -> penalty.Penalty:
+def _squares_plan(code: Floats, expand: Floats) -> squares_kernels.SquaresPlan:
     (nodes, heads, length), columns = code.shape, expand.shape[1]
     padded, groups = max(4, length + -length % 4), -(-nodes // GROUP)
     parts = max(1, min(_PIECES // heads, groups // 4))
     panel = panel_width(columns, padded)
-    return penalty.Penalty(nodes, heads, length, columns, groups, padded, panel, parts)
+    return squares_kernels.SquaresPlan(nodes, heads, length, columns, groups, padded, panel, parts)
 
 
 def squares(inputs: Any, outputs: Any) -> None:
@@ -240,7 +242,7 @@ def squares(inputs: Any, outputs: Any) -> None:
     steep = abs(inputs.slope) > 1
     slope, sign = (1 / inputs.slope, -1) if steep else (inputs.slope, 1)
     factor = inputs.slope**2 if steep else 1.0
-    sizes, dtype = _penalty(*scale), scale[0].dtype
+    sizes, dtype = _squares_plan(*scale), scale[0].dtype
     pieces = 2 * sizes.heads * sizes.parts
     found = np.zeros(pieces)
     parts = expands.reshape(-1)
@@ -252,7 +254,7 @@ def squares(inputs: Any, outputs: Any) -> None:
     scratch = list(workspace("panels", dtype, threads_for(pieces, work), room + -room % 16))
     generators = tuple((flat(sign * c if steep else c), flat(e)) for c, e in (scale, shift))
     given = (generators, sizes, dtype.type(slope), inputs.gradient, found)
-    run(penalty.squares, pieces, work, *given, flat(codes), parts, scratch=scratch)
+    run(squares_kernels.squares, pieces, work, *given, flat(codes), parts, scratch=scratch)
     if sizes.parts > 1 and inputs.gradient:
         by_part = parts.reshape(2 * sizes.heads, sizes.parts, -1)
         np.sum(by_part, 1, out=expands.reshape(2 * sizes.heads, -1))
@@ -266,7 +268,7 @@ def squares(inputs: Any, outputs: Any) -> None:
 
 
 def _edges(inputs: Any) -> tuple[Any, ...]:
-    """What both kernels of the edge level read first."""
+    """The first arguments of both kernels of the edge level."""
     names = ("scale_target", "scale_source", "shift_target", "shift_source")
     halves = tuple(flat(getattr(inputs, name)) for name in names)
     width, slope = prod(inputs.z.shape[1:]), inputs.z.dtype.type(inputs.slope)
@@ -344,7 +346,7 @@ def _drop_entries(inputs: Any, x: Floats, out: Floats) -> None:
 
 def compact(crow: Ints, col: Ints, values: Floats) -> tuple[Ints, Ints, Floats]:
     """Offsets, columns and values of sparse rows, of the entries that are not zero."""
-    # One more place: the kernel writes there what comes after the last entry.
+    # One more place, which the kernel overwrites after the last entry.
     kept = [np.empty(part.size + more, part.dtype) for part, more in ((crow, 0), (col, 1))]
     kept_values = np.empty(values.size + 1, values.dtype)
     run(compact_kernel, 1, 0, flat(crow), flat(col), flat(values), *kept, kept_values)

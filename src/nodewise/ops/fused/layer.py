@@ -1,4 +1,4 @@
-"""What the message kernels work on: features, active columns, blocks of W, generators, scratch.
+"""Arguments of the message kernels: features, active columns, blocks of W, generators, scratch.
 
 W is cut into blocks of eight output rows of one head, and blocks into tiles of one or four. A tile
 is formed and used together, so that the walk along a neighbor's features is shared by four blocks.
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
     dense: bool
 
 
-class Columns(NamedTuple):
+class ActiveColumns(NamedTuple):
     """The active columns of target v: `active[ptr[v]]` to `active[ptr[v + 1]]`.
 
     Where `ptr` has one entry only, `active` is all columns, for every target.
@@ -55,7 +55,7 @@ class Blocks(NamedTuple):
     per_head: int
 
 
-class Generator(NamedTuple):
+class GeneratorArrays(NamedTuple):
     """Generates scales (or shifts): code (N, heads, size), expand (heads, width, size).
 
     `size` is padded to a multiple of 8. `columns_last` is expand once more, (heads, size, padded
@@ -77,13 +77,13 @@ class Drop(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Everything a pass reads; `source` and `ptr` are the edges, sorted by target."""
+    """All inputs of a pass; `source` and `ptr` are the edges, sorted by target."""
 
     rows: Rows
-    columns: Columns
+    columns: ActiveColumns
     blocks: Blocks
-    scale: Generator
-    shift: Generator
+    scale: GeneratorArrays
+    shift: GeneratorArrays
     slope: float
     source: Ints
     ptr: Ints
@@ -174,6 +174,6 @@ def message_place(blocks, block, edge):
 
 @inlined
 def tile_bounds(blocks, number):
-    """The first block of a tile, and how many it has: by four, and one by one what is left."""
+    """The first block of a tile and its number of blocks: four, or one of the remaining ones."""
     fours = blocks // TILE
     return (TILE * number, TILE) if number < fours else (TILE * fours + number - fours, 1)

@@ -57,7 +57,7 @@ from nodewise.ops.hashing import NODE_STRIDE, WORD
 
 
 class Grads(NamedTuple):
-    """The gradient that comes in (`messages`) and those that are accumulated.
+    """The gradient of the output (`messages`) and those that are accumulated.
 
     `weight`, `scale_expand` and `shift_expand` have a copy for each chunk of targets, `values` one
     for each piece of work, or is empty where no one needs it.
@@ -212,7 +212,7 @@ def _to_features(rows, blocks, first, tile, begin, end, source, messages, scratc
 
 @device
 def _backward_target(layer, v, first, tile, scratch, grads, chunk, piece):
-    """All gradients that one target takes part in, for a tile of blocks."""
+    """All gradients to which one target contributes, for a tile of blocks."""
     rows, blocks, slope = layer.rows, layer.blocks, layer.slope
     count = list_columns(layer.columns, v, scratch.active, scratch.slot)
     where = (blocks, rows.width, v, first, tile, slope)

@@ -1,4 +1,4 @@
-"""Eight lanes at a time inside Numba: two types, and the few operations our kernels need.
+"""Eight lanes at a time inside Numba: two types, and the operations of the kernels.
 
 Numba leaves vectorization to LLVM's heuristics, which give up on most of our loops (several
 accumulators, gathered rows, unknown aliasing). Eight explicit lanes make a kernel's speed a
@@ -58,7 +58,7 @@ class _ViewModel(models.StructModel):
 
 
 def _viewed(kind: Any) -> Any:
-    """The type of what `views` makes of a value."""
+    """The type of the result of `views`."""
     if isinstance(kind, types.Array):
         if kind.layout != "C":
             raise TypeError(f"{kind}: kernels take arrays without gaps, as `launch.flat` makes")
@@ -71,17 +71,17 @@ def _viewed(kind: Any) -> Any:
 
 
 def _view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """What `views` makes of a value."""
+    """The result of `views` for a value."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
-        made = cgutils.create_struct_proxy(View(kind.dtype))(context, builder)
-        made.data, made.size = array.data, array.nitems
-        return made._getvalue()
+        out = cgutils.create_struct_proxy(View(kind.dtype))(context, builder)
+        out.data, out.size = array.data, array.nitems
+        return out._getvalue()
     if isinstance(kind, types.BaseTuple):
         items = cgutils.unpack_tuple(builder, value, len(kind))
         pairs = zip(kind, items, strict=True)
-        made = [_view(context, builder, *pair) for pair in pairs]
-        return context.make_tuple(builder, _viewed(kind), made)
+        out = [_view(context, builder, *pair) for pair in pairs]
+        return context.make_tuple(builder, _viewed(kind), out)
     return value
 
 
@@ -139,13 +139,13 @@ def size(typingctx: Any, view: Any) -> Any:
 
 @intrinsic
 def skip(typingctx: Any, view: Any, index: Any) -> Any:
-    """The view of what comes from `index` on."""
+    """The view of all elements from `index` on."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        made = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        made.data = builder.gep(made.data, [args[1]])
-        made.size = builder.sub(made.size, args[1])
-        return made._getvalue()
+        out = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        out.data = builder.gep(out.data, [args[1]])
+        out.size = builder.sub(out.size, args[1])
+        return out._getvalue()
 
     return view(view, types.int64), emit
 
@@ -331,8 +331,8 @@ def halves(typingctx: Any, a: Any, b: Any) -> Any:
     """The lower halves of a and b side by side, and their upper halves."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        made = [_shuffle(builder, *args, half) for half in _HALVES]
-        return context.make_tuple(builder, signature.return_type, made)
+        out = [_shuffle(builder, *args, half) for half in _HALVES]
+        return context.make_tuple(builder, signature.return_type, out)
 
     return types.UniTuple(a, 2)(a, b), emit
 

@@ -44,7 +44,7 @@ from nodewise.ops.fused.simd import (
 )
 
 
-class Penalty(NamedTuple):
+class SquaresPlan(NamedTuple):
     """How the work is cut: `parts` of the groups of four nodes, `panel` columns at a time.
 
     `bottleneck` is the size of a code, padded to a multiple of four.

@@ -2,10 +2,10 @@
 
 Sums over neighbors, attention's sums, sums of messages, products of sparse rows and the gradients
 of all of these are this one operation, always summed in the order given. Rows may consist of heads,
-and every head may have a weight of its own.
+and every head may have a separate weight.
 
 Layouts, all flat: `x` (rows, width), `weight` (E, heads), `out` (runs, width). Wide rows go by
-panels of columns, so that the rows in use stay in a core's own cache.
+panels of columns, so that the rows in use stay in a core's private cache.
 
 Speed is bound by memory: a gathered row for an edge.
 """

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-# A sleeping thread takes about 0.1 ms to wake, the time of so many multiply-adds.
+# Waking a thread takes about 0.1 ms, the time of this many multiply-adds.
 WORTH_A_THREAD = 2_000_000
 _pools: dict[int, ThreadPoolExecutor] = {}
 # A forked child inherits the pools but not their threads.
@@ -46,7 +46,7 @@ _openmp = _gnu_openmp()
 
 
 def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
-    """Call job(0) to job(parts - 1), each on a thread of its own."""
+    """Call job(0) to job(parts - 1), each on a separate thread."""
     if _openmp is None:
         if parts not in _pools:
             _pools[parts] = ThreadPoolExecutor(parts - 1, thread_name_prefix="nodewise")
@@ -85,7 +85,7 @@ def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
 
 
 def threads_for(chunks: int, work: int) -> int:
-    """How many threads to use: no more than chunks, and one for work not worth waking another."""
+    """How many threads to use: no more than chunks, and one where two would not be faster."""
     if work <= WORTH_A_THREAD:
         return 1
     import torch  # here, so that kernels can be compiled in a process without it
@@ -131,21 +131,21 @@ def aligned(size: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 class _Workspace(local):
-    """Memory that one thread keeps from call to call: fresh pages cost more than what is done."""
+    """Memory that one thread reuses in later calls: fresh pages would cost more than the work."""
 
     def __init__(self) -> None:
         self.kept: dict[tuple[str, DTypeLike], NDArray[Any]] = {}
         self.buffers: dict[tuple[object, ...], list[Any]] = {}
 
     def __call__(self, name: str, dtype: DTypeLike, *shape: int) -> NDArray[Any]:
-        """An array of that shape, with whatever was left in it, valid until the next call."""
+        """An array of that shape with arbitrary content, valid until the next call."""
         size, kept = prod(shape), self.kept.get((name, dtype))
         if kept is None or kept.size < size:
             kept = self.kept[name, dtype] = aligned(size, dtype)
         return kept[:size].reshape(shape)
 
     def per_thread(self, key: tuple[object, ...], threads: int, make: Callable[[], Any]) -> Any:
-        """What `make` made when this key was first asked for, once for each thread."""
+        """The result of `make`, cached by key, once for each thread."""
         if (*key, threads) not in self.buffers:
             self.buffers[*key, threads] = [make() for _ in range(threads)]
         return self.buffers[*key, threads]
