@@ -28,12 +28,11 @@ from nodewise.runs.task import dataset_source, load_source, make_task
 
 dataset, answer = sys.argv[1], sys.stdout
 sys.stdout = sys.stderr
-source = dataset_source(dataset)
-graph, jobs = load_source(source), {}
+graph, jobs = load_source(dataset_source(dataset)), {}
 
 def epoch(model):
     recipe = load_recipe("paper", model, dataset)
-    return make_task(graph, source, model, recipe).engine().step
+    return make_task(graph, model, recipe).engine().step
 
 def squares():
     problem = messages.Problem.of(dataset, 1)

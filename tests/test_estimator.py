@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
 from nodewise import NodeClassifier, read_graph
-from nodewise.data.splits import random_split
+from nodewise.data.drawn_splits import random_split
 from nodewise.errors import GraphError, RecipeError, RunError, SplitError
 from tests.training.tasks import small_graph
 

@@ -13,14 +13,15 @@ from nodewise._version import __version__
 
 if TYPE_CHECKING:
     from nodewise.data.datasets import load_dataset as load_dataset
+    from nodewise.data.drawn_splits import random_split as random_split
+    from nodewise.data.drawn_splits import sensible_split as sensible_split
     from nodewise.data.graph import GraphTable as GraphTable
+    from nodewise.data.options import ReadOptions as ReadOptions
     from nodewise.data.preprocessing import Preprocessing as Preprocessing
     from nodewise.data.read_graph import from_pandas as from_pandas
     from nodewise.data.read_graph import read_graph as read_graph
-    from nodewise.data.sensible_split import sensible_split as sensible_split
     from nodewise.data.sources.networkx_graph import from_networkx as from_networkx
     from nodewise.data.splits import Split as Split
-    from nodewise.data.splits import random_split as random_split
     from nodewise.data.toy import toy_graph as toy_graph
     from nodewise.data.writers.write_graph import write_graph as write_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
@@ -42,15 +43,16 @@ _HOME = {
     "NodeClassifier": "nodewise.estimator",
     "Penalty": "nodewise.nn.penalty",
     "Preprocessing": "nodewise.data.preprocessing",
+    "ReadOptions": "nodewise.data.options",
     "Split": "nodewise.data.splits",
     "build_model": "nodewise.models.zoo",
     "from_networkx": "nodewise.data.sources.networkx_graph",
     "from_pandas": "nodewise.data.read_graph",
     "load_dataset": "nodewise.data.datasets",
     "localize": "nodewise.nn.localize",
-    "random_split": "nodewise.data.splits",
+    "random_split": "nodewise.data.drawn_splits",
     "read_graph": "nodewise.data.read_graph",
-    "sensible_split": "nodewise.data.sensible_split",
+    "sensible_split": "nodewise.data.drawn_splits",
     "toy_graph": "nodewise.data.toy",
     "use_kernel": "nodewise.ops.dispatch",
     "write_graph": "nodewise.data.writers.write_graph",
@@ -65,6 +67,7 @@ __all__ = [
     "NodeClassifier",
     "Penalty",
     "Preprocessing",
+    "ReadOptions",
     "Split",
     "__version__",
     "build_model",

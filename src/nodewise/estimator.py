@@ -15,8 +15,9 @@ from sklearn.exceptions import NotFittedError
 from torch import Tensor
 
 from nodewise.data.checks import check_data, check_graph, check_split
+from nodewise.data.drawn_splits import hold_out
 from nodewise.data.fingerprints import graph_sha256
-from nodewise.data.splits import Split, hold_out
+from nodewise.data.splits import Split
 from nodewise.errors import RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
 from nodewise.experiments.choice import Selection, choose

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_own_graph import answer, done, invoke, refused, write_karate
+from tests.cli.test_user_tables import answer, done, invoke, refused, write_karate
 
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
 QUICK = ["--set", "epochs=6", "--set", "hidden_channels=4", "--threads", "1"]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import nodewise as nw
 from nodewise.cli.app import app
 from nodewise.errors import NodewiseError
-from tests.cli.test_own_graph import write_karate
+from tests.cli.test_user_tables import write_karate
 
 KARATE = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
 

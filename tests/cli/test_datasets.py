@@ -11,8 +11,8 @@ from torch_geometric.utils import homophily
 from typer.testing import CliRunner
 
 from nodewise.cli.app import app
-from nodewise.data.catalog import DATASETS
 from nodewise.data.datasets import load_dataset
+from nodewise.data.published.catalog import DATASETS
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
 

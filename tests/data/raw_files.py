@@ -15,9 +15,9 @@ import numpy as np
 from numpy._core.multiarray import _reconstruct
 from scipy.sparse import csr_matrix
 
-from nodewise.data.catalog import Counts, Dataset
-from nodewise.data.files import RawFile
-from nodewise.data.readers import read_planetoid
+from nodewise.data.published.catalog import Counts, Dataset
+from nodewise.data.published.files import RawFile
+from nodewise.data.published.readers import read_planetoid
 
 _OLD_NAMES = {
     np.ndarray: "numpy\nndarray\n",

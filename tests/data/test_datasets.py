@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
 from torch_geometric.datasets import Amazon, Planetoid
 from torch_geometric.transforms import LargestConnectedComponents
 
 import nodewise as nw
-from nodewise.data.catalog import DATASETS, Counts
+from nodewise.data.datasets import edge_homophily, feature_density, load_without_split
+from nodewise.data.published.catalog import DATASETS, Counts
+from nodewise.data.published.readers import RawGraph, undirected
 from nodewise.errors import RawFileError, SplitError, UnknownNameError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
@@ -217,3 +220,29 @@ def test_pyg_reads_the_same_amazon_graph(data_root: Path, tmp_path: Path) -> Non
     assert torch.equal(data.x.to_dense(), judge.x) and torch.equal(data.y, judge.y)
     assert torch.equal(data.edge_index, judge.edge_index)
     assert data.class_names[4] == "Computer Components"
+
+
+def path_graph(*labels: int) -> RawGraph:
+    left = np.arange(len(labels) - 1)
+    edges = undirected(np.stack([left, left + 1]), len(labels))
+    return RawGraph(csr_matrix(np.eye(len(labels), 3)), edges, np.array(labels))
+
+
+def test_feature_density() -> None:
+    assert feature_density(path_graph(0, 0, 1, 1)) == 3 / 12
+
+
+def test_edge_homophily_leaves_out_unlabeled_nodes() -> None:
+    assert edge_homophily(path_graph(0, 0, 1, 1, 0)) == 2 / 4
+    assert edge_homophily(path_graph(0, 0, 1, -1, -1)) == 1 / 2
+    assert edge_homophily(path_graph(-1, -1)) is None
+
+
+def test_without_a_split_it_is_the_same_graph() -> None:
+    bare, data = load_without_split("toy"), nw.load_dataset("toy")
+    assert torch.equal(bare.x, data.x) and torch.equal(bare.edge_index, data.edge_index)
+    assert not any("mask" in name for name in bare.keys())  # noqa: SIM118
+
+
+def test_small_features_stay_dense_where_density_decides() -> None:
+    assert nw.load_dataset("toy", sparse=None).x.layout == torch.strided

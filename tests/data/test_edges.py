@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodewise.data.edges import connect
-from nodewise.data.readers import undirected
+from nodewise.data.published.readers import undirected
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30)
 

@@ -31,19 +31,21 @@ from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
 
 import nodewise as nw
-from nodewise.data import cache, index_arrays
+from nodewise.data import index_arrays
 from nodewise.data.checks import check_data, check_graph
-from nodewise.data.datasets import to_csr
+from nodewise.data.drawn_splits import hold_out
+from nodewise.data.features import to_csr
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
-from nodewise.data.readers import read_amazon, read_planetoid, read_wikipedia
-from nodewise.data.safe_pickle import loads
+from nodewise.data.published import cache
+from nodewise.data.published.readers import read_amazon, read_planetoid, read_wikipedia
+from nodewise.data.published.safe_pickle import loads
 from nodewise.data.splits import PARTS as PARTS_OF_A_SPLIT
-from nodewise.data.splits import Split, hold_out
+from nodewise.data.splits import Split
 from nodewise.data.writers.write_graph import write_graph
 from nodewise.errors import GraphError, InputError, NodewiseError, RawFileError, SplitError
 from tests.data.bad_arrays import BAD_MATRICES, BAD_PAIRS, HUGE, PAIRS, PARTS, Bad
+from tests.data.published.test_readers import wikipedia_arrays
 from tests.data.raw_files import dumps, npz_file, planetoid_files
-from tests.data.test_readers import wikipedia_arrays
 
 EDGES = torch.from_numpy(PAIRS.T.copy())
 Parts = dict[str, Any]

@@ -10,8 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import contains_self_loops, degree, is_undirected
 
 from nodewise.data.checks import check_data
-from nodewise.data.toy import toy_graph
-from nodewise.data.toy_words import AMBIGUOUS, CLASSES, PLAIN, TOPICS
+from nodewise.data.toy import AMBIGUOUS, CLASSES, PLAIN, TOPICS, toy_graph
 from nodewise.errors import InputError
 
 GOLDEN = "0696c145177b0ad64ddbed91ade2cf778f3bb84d351db404ea947366153ce760"

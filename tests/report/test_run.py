@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from torch_geometric.data import Data
 
-from nodewise.data.splits import Split, random_split
+from nodewise.data.drawn_splits import random_split
+from nodewise.data.splits import Split
 from nodewise.report.run import write_report
 from nodewise.runs.run import Task, train_in
 from nodewise.training.recipe import load_recipe

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.data.catalog import DATASETS
+from nodewise.data.published.catalog import DATASETS
 from nodewise.errors import RecipeError, UnknownNameError
 from nodewise.experiments.suite import Suite
 from nodewise.models.architecture import Architecture

@@ -23,7 +23,7 @@ from torch.nn.functional import cross_entropy, dropout, elu
 from torch_geometric.nn import GCNConv
 
 from nodewise.bench.timing import side_by_side
-from nodewise.data.loaded_graph import LoadedGraph
+from nodewise.data.graph import GraphTable
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
 from nodewise.runs.task import dataset_source, load_source, make_task
@@ -92,13 +92,12 @@ def bench_epoch(
     progress: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Measure, and return the figures under the keys of the command."""
-    source = dataset_source(dataset)
-    graph = load_source(source, root)
+    graph = load_source(dataset_source(dataset), root)
     torch.manual_seed(0)
     pyg = PygGCN(graph.data.num_features, int(graph.data.y.max()) + 1)
     adam = torch.optim.Adam(pyg.parameters(), lr=0.005, weight_decay=5e-4)
     progress("LGCN-8, PyG's GCN-8 and our GCN-8, taking turns")
-    engine = partial(_engine, graph, source)
+    engine = partial(_engine, graph)
     lgcn = engine("LGCN", "paper").step
     times = side_by_side(
         {
@@ -130,6 +129,6 @@ def bench_epoch(
     }
 
 
-def _engine(graph: LoadedGraph, source: dict[str, Any], model: str, recipe: str) -> Engine:
+def _engine(graph: GraphTable, model: str, recipe: str) -> Engine:
     """What `nodewise train` would train."""
-    return make_task(graph, source, model, load_recipe(recipe, model, source["dataset"])).engine()
+    return make_task(graph, model, load_recipe(recipe, model, graph.source["dataset"])).engine()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.chosen_graph import ChosenGraph
+from nodewise.cli.graph_options import flag_of, graph_source, with_graph_options
 from nodewise.cli.options import Json, Quiet, Root
-from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.train import SplitName, SplitSeed
 
 if TYPE_CHECKING:
@@ -30,9 +29,9 @@ Format = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 
 
-@with_table_options
+@with_graph_options
 def convert(
-    tables: TableOptions,
+    tables: Mapping[str, Any],
     names: Names,
     table_format: Format = "csv",
     force: Force = False,
@@ -48,8 +47,8 @@ def convert(
     `.edge` beside it, as the released LGNN program reads them; any other name is a folder, which
     gets a table of nodes and one of edges. The graph is a data set with its split, or your own, in
     any form that `nodewise train` reads. Its features are written as the model would see them:
-    categories and words as columns, numbers scaled unless `--no-scale` is given. How to read the
-    files back is told at the end.
+    categories and words as columns, numbers scaled unless `--no-scale` is given. The command that
+    reads the files back is printed at the end.
 
     **Examples**
 
@@ -61,11 +60,11 @@ def convert(
     """
     from nodewise.data.writers.write_graph import files_for, write_graph
 
-    dataset, out = _dataset_and_out(names, own=tables.graph(split_seed) is not None)
+    has_tables = tables["nodes"] is not None or tables["edges"] is not None
+    dataset, out = _dataset_and_out(names, has_tables)
     files_for(out, table_format, force)  # refuses now rather than after reading
-    chosen = ChosenGraph.of(dataset, tables, split, split_seed)
-    graph = _read(chosen, root)
-    if chosen.own is not None and not quiet:
+    graph = _read(graph_source(dataset, tables, split, split_seed), root)
+    if has_tables and not quiet:
         typer.echo(str(graph.summary))
     written = write_graph(graph, out, table_format=table_format, force=force)
     if not quiet:
@@ -79,11 +78,11 @@ def convert(
         typer.echo(dumps(_about(graph, written.files, written.options, written.notes)))
 
 
-def _dataset_and_out(names: list[str], *, own: bool) -> tuple[str | None, Path]:
-    """The data set, if one is named, and where to write; `own` is whether tables are given."""
+def _dataset_and_out(names: list[str], has_tables: bool) -> tuple[str | None, Path]:
+    """The data set, if one is named, and where to write."""
     from nodewise.errors import InputError
 
-    if len(names) == 1 and not own:
+    if len(names) == 1 and not has_tables:
         raise InputError(
             "OUT", "is missing", value=names[0], way_out="name a data set, then where to write it"
         )
@@ -97,21 +96,22 @@ def _dataset_and_out(names: list[str], *, own: bool) -> tuple[str | None, Path]:
     return (names[0] if len(names) == 2 else None), Path(names[-1])
 
 
-def _read(chosen: ChosenGraph, root: Path | None) -> GraphTable:
+def _read(source: Mapping[str, Any], root: Path | None) -> GraphTable:
     """The graph with the split it has; none is drawn for tables that have none."""
-    from nodewise.data.sources.pyg_graph import from_pyg
+    from nodewise.data.options import ReadOptions
+    from nodewise.data.read_graph import read_graph
+    from nodewise.runs.task import load_source
 
-    if chosen.own is not None:
-        return chosen.own.read()
-    loaded, _ = chosen.load(root)
-    return from_pyg(loaded.data)
+    if "files" in source:
+        return read_graph(**source["files"], options=ReadOptions.from_dict(source["options"]))
+    return load_source(source, root)
 
 
 def _flags(options: Mapping[str, Any]) -> str:
     """Arguments of `read_graph` as the command line has them."""
     words = []
     for name, value in options.items():
-        flag = "split-column" if name == "split" else name.replace("_", "-")
+        flag = flag_of(name)
         if isinstance(value, bool):
             words.append(f"--{flag}" if value else f"--no-{flag}")
         else:

@@ -12,7 +12,7 @@ from nodewise.cli.options import Json, Quiet, Root
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nodewise.data.catalog import Dataset
+    from nodewise.data.published.catalog import Dataset
 
 _COLUMNS = {
     "nodes": "{:,}",
@@ -40,8 +40,8 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
     # A parameter called json is the option's name; the module comes under another.
     from json import dumps
 
-    from nodewise.data.catalog import DATASETS
-    from nodewise.data.files import data_root
+    from nodewise.data.published.catalog import DATASETS
+    from nodewise.data.published.files import data_root
 
     folder = data_root(root)
     rows = [_describe(dataset, folder) for dataset in DATASETS.values()]
@@ -59,8 +59,8 @@ def _describe(dataset: Dataset, root: Path) -> dict[str, Any]:
 def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any]]:
     from dataclasses import asdict
 
-    from nodewise.data.catalog import Counts
-    from nodewise.data.statistics import edge_homophily, feature_density
+    from nodewise.data.datasets import edge_homophily, feature_density
+    from nodewise.data.published.catalog import Counts
     from nodewise.errors import RawFileError
 
     known = asdict(dataset.counts) if dataset.counts else {}

@@ -1,4 +1,4 @@
-"""`nodewise evaluate`: a trained model judged again, from its files alone."""
+"""`nodewise evaluate`: the scores of a trained model, computed again from its files."""
 
 from __future__ import annotations
 

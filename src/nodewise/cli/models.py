@@ -28,8 +28,8 @@ def models(
     - `nodewise models`
     - `nodewise models --dataset citeseer --json`
     """
-    from nodewise.data.catalog import Counts, find_dataset
-    from nodewise.data.files import data_root
+    from nodewise.data.published.catalog import Counts, find_dataset
+    from nodewise.data.published.files import data_root
     from nodewise.experiments.published import printed_parameters
     from nodewise.models.zoo import ZOO, build_model, paper_count
     from nodewise.training.recipe import load_recipe

@@ -1,4 +1,4 @@
-"""`nodewise predict`: what a trained model says of every node."""
+"""`nodewise predict`: the class of every node by a trained model, as a table."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.chosen_graph import not_one_graph
+from nodewise.cli.graph_options import Edges, Nodes, files_of, not_one_graph
 from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
-from nodewise.cli.table_options import Edges, Nodes, files_of
 
 if TYPE_CHECKING:
-    from nodewise.data.loaded_graph import LoadedGraph
+    from nodewise.data.graph import GraphTable
     from nodewise.runs.saved import SavedModel
 
 DatasetName = Annotated[
@@ -21,7 +20,7 @@ DatasetName = Annotated[
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
 Embeddings = Annotated[
     Path | None,
-    typer.Option("--embeddings", help="Also write what the last layer is given: .parquet, .csv."),
+    typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
 
 
@@ -41,7 +40,8 @@ def predict(
     """Predict every node's class, with probabilities, into a CSV (or Parquet) file.
 
     Columns: `id`, `prediction`, and `p_CLASS` for every class. The graph is the one of training; a
-    run that was trained on tables also predicts later ones with the same columns, bigger or not.
+    run that was trained on tables also predicts later ones with the same columns, larger or not;
+    they need no labels.
 
     **Examples**
 
@@ -61,7 +61,7 @@ def predict(
     graph = _graph(model, dataset, files, root)
     data = graph.data.to(device)
     if files and not quiet:
-        typer.echo(graph.told)
+        typer.echo(str(graph.summary))
     logits = model.logits(data)
     rows = None if embeddings is None else model.embeddings(data)
     write_predictions(out, graph.ids, logits, model.class_names)
@@ -77,7 +77,7 @@ def predict(
 
 
 def _check_paths(out: Path, embeddings: Path | None) -> None:
-    """Before anything is computed."""
+    """Check the names of the files before anything is computed."""
     from nodewise.errors import InputError
     from nodewise.runs.node_table import check_table_path
 
@@ -85,20 +85,21 @@ def _check_paths(out: Path, embeddings: Path | None) -> None:
     if embeddings is not None:
         check_table_path("--embeddings", embeddings)
         if embeddings.resolve() == out.resolve():
-            way_out = "give each a name of its own"
+            way_out = "give them different names"
             raise InputError("--embeddings", "is the file of --out", value=out, way_out=way_out)
 
 
 def _graph(
     model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
-) -> LoadedGraph:
-    """The graph that was asked for: tables, a data set, or that of training."""
-    from nodewise.runs.task import load_source, read_tables
+) -> GraphTable:
+    """The graph to predict: the given tables or data set, or that of training."""
+    from nodewise.runs.task import read_source
 
     if files and dataset is not None:
         raise not_one_graph(dataset)
+    source = model.config["graph"]
     if files:
-        return read_tables(files, model.folder)
-    if dataset is not None:
-        return load_source({"dataset": dataset}, root)
-    return load_source(model.config["graph"], root, model.folder)
+        source = {"files": files}
+    elif dataset is not None:
+        source = {"dataset": dataset}
+    return read_source(source, model.folder, root)

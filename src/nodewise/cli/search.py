@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.chosen_graph import ChosenGraph
+from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from nodewise.experiments.search import Search
 
-Trials = Annotated[int, typer.Option("--trials", min=1, help="Settings to try, all in all.")]
+Trials = Annotated[int, typer.Option("--trials", min=1, help="The number of settings to try.")]
 Timeout = Annotated[
     float | None, typer.Option("--timeout", min=0, help="Stop after so many seconds.")
 ]
@@ -31,9 +31,9 @@ Out = Annotated[
 ]
 
 
-@with_table_options
+@with_graph_options
 def search(
-    tables: TableOptions,
+    tables: Mapping[str, Any],
     dataset: DatasetName = None,
     model: Model = "LGCN",
     recipe: RecipeName = "nodewise",
@@ -51,10 +51,10 @@ def search(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search a model's settings on the validation nodes, with optuna; test nodes are never asked.
+    """Search a model's settings on the validation nodes, with optuna; test nodes are not used.
 
-    Ctrl-C stops; the same command goes on. What was set with `--set` stays as it is. The graph is a
-    data set or your own tables, with the options of `nodewise train`; give what was found to it.
+    Ctrl-C stops; the same command continues. A key given with `--set` is not searched. The graph is
+    a data set or your own tables, with the options of `nodewise train`, which takes the result.
 
     **Examples**
 
@@ -69,14 +69,15 @@ def search(
     check_device(device)
     fixed = parse_settings(settings or [])
     load_recipe(recipe, model, dataset, fixed)
-    graph = ChosenGraph.of(dataset, tables, split, split_seed)
-    folder = out or Path("runs") / f"search-{graph.name}-{model.replace(':', '_')}"
-    job = Job(graph.source(), model, seed, folder, recipe, fixed, root, device)
-    told = job.load().told
-    if told and not quiet:
-        typer.echo(told)
+    source = graph_source(dataset, tables, split, split_seed)
+    name = name_of(source)
+    folder = out or Path("runs") / f"search-{name}-{model.replace(':', '_')}"
+    job = Job(source, model, seed, folder, recipe, fixed, root, device)
+    summary = job.load().summary
+    if "files" in source and not quiet:
+        typer.echo(str(summary))
     request = Search(job, runs, workers or os.cpu_count() or 1)
-    best = _run(request, f"{model} on {graph.name}", trials, timeout, quiet)
+    best = _run(request, f"{model} on {name}", trials, timeout, quiet)
     typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
     typer.echo(f"  --model {model} --recipe {quote(recipe)}")
     for setting in format_settings(best["settings"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.chosen_graph import ChosenGraph
+from nodewise.cli.graph_options import graph_source, with_graph_options
 from nodewise.cli.options import (
     Device,
     Json,
@@ -21,7 +21,6 @@ from nodewise.cli.options import (
     set_threads,
 )
 from nodewise.cli.progress import epoch_progress
-from nodewise.cli.table_options import TableOptions, with_table_options
 from nodewise.cli.tables import percent, print_table
 from nodewise.cli.train_request import TrainRequest
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
@@ -53,7 +52,7 @@ AnyRecipe = Annotated[
 ]
 Runs = Annotated[
     int | None,
-    typer.Option("--runs", min=1, help="So many runs, in OUT/seed-S, OUT/seed-S+1, ..."),
+    typer.Option("--runs", min=1, help="The number of runs, in OUT/seed-S, OUT/seed-S+1, ..."),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The (first) seed.")]
 Set = Annotated[
@@ -74,9 +73,9 @@ Track = Annotated[
 ]
 
 
-@with_table_options
+@with_graph_options
 def train(
-    tables: TableOptions,
+    tables: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = "nodewise",
@@ -95,17 +94,17 @@ def train(
 ) -> None:
     """Train a model and keep its record, history and weights in a folder.
 
-    Ctrl-C finishes the epoch, saves and stops; the same command goes on from there. What is
-    finished is not trained again. With `--runs`, every seed has a folder of its own.
+    Ctrl-C finishes the epoch, saves and stops; the same command continues from there. A finished
+    run is not trained again. With `--runs`, every seed has its folder.
 
     The graph is a data set, or your own: a table of edges, and one of nodes with a column of
-    labels, which is empty where the class is to be predicted. What was read is told first.
+    labels, which is empty where the class is to be predicted. A summary of it is printed first.
 
     `--recipe auto` tries a few models, widths, dropouts and penalties and keeps the best on
-    validation nodes: all are trained a little, the best two to their end. It also trains the chosen
-    model with localization switched the other way, and says whether localization helped. With
-    `--model`, only settings of that model are tried; `--set` fixes a key for all of them. With
-    `--runs` it chooses once, with the first seed. `choice.json` and `report.html` tell the whole.
+    validation nodes: all are trained for some epochs, the best two to their end. It also trains the
+    chosen model with localization switched the other way, and reports whether localization helped.
+    With `--model`, only settings of that model are tried; `--set` fixes a key for all of them. With
+    `--runs` it chooses once, with the first seed. `choice.json` and `report.html` have the details.
 
     **Examples**
 
@@ -122,8 +121,8 @@ def train(
     from nodewise.runs.tracking import make_tracker
     from nodewise.training.freed_memory import keep_freed_memory
 
-    graph = ChosenGraph.of(dataset, tables, split, split_seed)
-    request = TrainRequest(graph, model, recipe, tuple(settings or ()), seed)
+    source = graph_source(dataset, tables, split, split_seed)
+    request = TrainRequest(source, model, recipe, tuple(settings or ()), seed)
     request.recipes()
     folder = out or Path("runs") / request.name
     make = request.load(root, device, quiet, threads is not None)
@@ -158,7 +157,7 @@ def train(
 def _watching(
     task: Task, quiet: bool, folder: Path, track: str | None
 ) -> Iterator[Callable[[int], Watch]]:
-    """Gives every seed's run a progress line, a tracker, and an ear for Ctrl-C."""
+    """Yields what gives every seed's run a progress line and a tracker, and stops it on Ctrl-C."""
     from contextlib import ExitStack
 
     from nodewise.runs.run import Watch
@@ -183,7 +182,7 @@ def _watching(
 
 
 def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) -> Path:
-    """The page of all runs, beside them."""
+    """Write the report of all runs into their folder."""
     from nodewise.report.run import REPORT, write_report
     from nodewise.runs.seeds import seed_folder
 

@@ -1,7 +1,8 @@
-"""What a command line asks to be trained: a model with a recipe on a graph, or the best of some."""
+"""`TrainRequest`: the model, the recipe and the graph that a command line names for training."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nodewise.cli.choosing import choose_run
+from nodewise.cli.graph_options import name_of
 from nodewise.cli.options import set_threads_for
 
 if TYPE_CHECKING:
-    from nodewise.cli.chosen_graph import ChosenGraph
     from nodewise.experiments.candidates import CandidateSet
     from nodewise.experiments.trial import MakeTask
     from nodewise.runs.run import Task
@@ -27,14 +28,14 @@ class TrainRequest:
     """What to train.
 
     Attributes:
-        graph: On what.
-        model: The model's name; None takes the usual one, or with `auto` the best.
+        source: Where the graph comes from, for `load_source`.
+        model: The model's name; None takes the default one, or with `auto` the best.
         recipe: The recipe's name or path, or `auto`.
         settings: Keys of the recipe to override, as `KEY=VALUE`.
         seed: The (first) seed.
     """
 
-    graph: ChosenGraph
+    source: Mapping[str, Any]
     model: str | None
     recipe: str
     settings: tuple[str, ...]
@@ -42,21 +43,21 @@ class TrainRequest:
 
     @property
     def name(self) -> str:
-        """What to call the folder of its runs."""
+        """The name of the folder of its runs."""
         model = self.model or ("" if self.candidate_set else _MODEL)
-        parts = (self.graph.name, model.replace(":", "_"), Path(self.recipe).stem)
+        parts = (name_of(self.source), model.replace(":", "_"), Path(self.recipe).stem)
         return "-".join(part for part in parts if part)
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
-        """The keys that are set."""
+        """The overridden keys with their values."""
         from nodewise.training.recipe import parse_settings
 
         return parse_settings(self.settings)
 
     @cached_property
     def candidate_set(self) -> CandidateSet | None:
-        """Whom to choose from; None where the recipe is given."""
+        """The candidates of `auto`; None where the recipe is given."""
         from nodewise.experiments.candidates import CandidateSet, is_auto
 
         return CandidateSet.load().of_model(self.model) if is_auto(self.recipe) else None
@@ -71,33 +72,40 @@ class TrainRequest:
         from nodewise.experiments.candidates import AUTO
         from nodewise.training.recipe import load_recipe, recipe_path
 
-        candidate_set, dataset = self.candidate_set, self.graph.dataset
+        candidate_set, dataset = self.candidate_set, self.source.get("dataset")
         if candidate_set is None:
             recipe_path(self.recipe, also=(AUTO,))
             return [load_recipe(self.recipe, self.model or _MODEL, dataset, self.fixed)]
         return [candidate_set.recipe(one, dataset, self.fixed) for one in candidate_set.candidates]
 
-    def load(self, root: Path | None, device: str, quiet: bool, own_threads: bool) -> MakeTask:
-        """Load the graph, tell what was read, and give what makes tasks of it."""
-        from nodewise.runs.task import make_task
+    def load(self, root: Path | None, device: str, quiet: bool, fixed_threads: bool) -> MakeTask:
+        """Load the graph, print its summary, and return what makes tasks of it.
 
-        loaded, source = self.graph.load(root)
-        if loaded.told and not quiet:
-            typer.echo(loaded.told)
-        if not own_threads:
-            set_threads_for(loaded.data.edge_index.size(1))
-        return lambda model, recipe: make_task(loaded, source, model, recipe, device)
+        Args:
+            root: The folder of raw files.
+            device: Where to compute.
+            quiet: Whether to print nothing.
+            fixed_threads: Whether the number of threads has been chosen already.
+        """
+        from nodewise.runs.task import load_source, make_task
+
+        graph = load_source(self.source, root)
+        if "files" in graph.source and not quiet:
+            typer.echo(str(graph.summary))
+        if not fixed_threads:
+            set_threads_for(graph.data.edge_index.size(1))
+        return lambda model, recipe: make_task(graph, model, recipe, device)
 
     def task(
         self, make: MakeTask, folder: Path, target: Path, quiet: bool
     ) -> tuple[Task, dict[str, Any] | None]:
-        """What to train, and how it was chosen, if it was.
+        """The task, and the record of how it was chosen, if it was.
 
         Args:
-            make: What `load` gave.
+            make: What `load` returned.
             folder: The folder of all runs.
-            target: That of the first one; a chosen run is put there, finished.
-            quiet: Whether to show and tell nothing.
+            target: That of the first run; a chosen run is copied there, finished.
+            quiet: Whether to print nothing.
         """
         from nodewise.experiments.choice import Selection
 
@@ -106,7 +114,7 @@ class TrainRequest:
             (recipe,) = self.recipes()
             return make(self.model or _MODEL, recipe), None
         selection = Selection(
-            folder, make, self.seed, self.graph.dataset, self.fixed, candidate_set
+            folder, make, self.seed, self.source.get("dataset"), self.fixed, candidate_set
         )
         choice = choose_run(selection, target, quiet)
         return choice.chosen.task(), choice.record

@@ -6,72 +6,108 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from nodewise.data.columns import check_wish, choose, no_features
-from nodewise.data.edges import Edges, connect
+from nodewise.data.columns import (
+    check_columns,
+    choose,
+    edge_roles,
+    no_features,
+    node_roles,
+    together,
+)
+from nodewise.data.edges import Edges, connect, ends_of, weights_of
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
 from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.ends import ends_of, weights_of
 from nodewise.data.graph import GraphTable, Parts, assemble
-from nodewise.data.labels import (
+from nodewise.data.nodes import (
+    GivenSplit,
     Labels,
     check_class_sizes,
+    ids_of,
+    index_of,
     known_labels_of,
     labels_of,
+    missing_label,
     no_labels,
+    nodes_of_edges,
+    split_of,
 )
-from nodewise.data.nodes import index_of, nodes_of_edges, own_ids
-from nodewise.data.notes import edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.options import Roles, Wish
+from nodewise.data.options import ReadOptions, Roles
 from nodewise.data.preprocessing import Preprocessing
-from nodewise.data.roles import edge_roles, node_roles, together
-from nodewise.data.sources.source import Source, Table
-from nodewise.data.split_column import GivenSplit, split_of
+from nodewise.data.sources.source import Source, SourceTable
+from nodewise.data.summary import edge_notes, feature_notes, label_notes, roles_note
 from nodewise.errors import InputError
 
 
-def build(nodes: Source | None, edges: Source, wish: Wish) -> GraphTable:
+def build(
+    nodes: Source | None,
+    edges: Source,
+    options: ReadOptions,
+    fitted: Preprocessing | None = None,
+    needs_labels: bool = False,
+) -> GraphTable:
     """Read the tables and make a graph of them.
 
     Args:
         nodes: The nodes; None takes those that edges name.
         edges: The edges.
-        wish: What is asked for.
+        options: How to read them.
+        fitted: The preprocessing of an earlier table. The sizes of classes and the split are then
+            not checked: the graph is not trained on.
+        needs_labels: Whether a table without a column of labels is an error.
 
     Raises:
         TableError: Something is wrong with a table.
+        InputError: There is no column of labels, though one is needed.
     """
-    stored = None if wish.preprocessing is None else wish.preprocessing.roles
-    ends = edge_roles(edges, wish.roles, stored)
-    edge_table = edges.read([name for name in (ends.source, ends.target) if name])
-    roles, node_table = _read_nodes(nodes, edge_table, ends, wish)
+    roles = _roles(nodes, edges, options, fitted)
+    if needs_labels and roles.label is None:
+        raise missing_label()
+    edge_table = edges.read([name for name in (roles.source, roles.target) if name])
+    node_table = _read_nodes(nodes, edge_table, roles, options, fitted)
     index = index_of(node_table, str(roles.id))
-    tidy = _edges(edge_table, roles, index, node_table.name, wish)
-    labels = _labels(node_table, roles, wish)
-    given = _split(node_table, roles, labels, wish)
-    parts = _with_features(node_table, roles, tidy, labels, wish)
+    directed = options.directed or (fitted is not None and fitted.directed)
+    tidy = _edges(edge_table, roles, index, node_table.name, directed)
+    labels = _labels(node_table, roles, options, fitted)
+    given = _split(node_table, roles, labels, strict=fitted is None)
+    parts = _with_features(node_table, roles, tidy, labels, options, fitted)
     notes = (*roles_note(roles), *edge_notes(edges, roles), *label_notes(labels, given))
     split = None if given is None else given.split
-    whole = replace(parts, split=split, notes=(*notes, *parts.notes))
-    return assemble(whole, wish.sparse)
+    return assemble(replace(parts, split=split, notes=(*notes, *parts.notes)), options.sparse)
 
 
-def _read_nodes(nodes: Source | None, edges: Table, ends: Roles, wish: Wish) -> tuple[Roles, Table]:
-    asked, fitted = wish.roles, wish.preprocessing
+def _roles(
+    nodes: Source | None, edges: Source, options: ReadOptions, fitted: Preprocessing | None
+) -> Roles:
+    """The columns of both tables that have a role, from their headers."""
+    stored = None if fitted is None else fitted.roles
+    ends = edge_roles(edges, options.roles, stored)
+    if nodes is not None:
+        found = node_roles(nodes, options.roles, stored)
+        check_columns(nodes, options, (found.id, found.label, found.split))
+        return together(found, ends)
+    asked = options.label or options.split or options.features or options.text
+    if asked:
+        raise InputError(
+            "nodes",
+            "are missing, and a label, a split or features are asked for",
+            value=asked,
+            way_out="give a table of nodes beside the edges",
+        )
+    return together(Roles(id="id"), ends)
+
+
+def _read_nodes(
+    nodes: Source | None,
+    edges: SourceTable,
+    roles: Roles,
+    options: ReadOptions,
+    fitted: Preprocessing | None,
+) -> SourceTable:
     if nodes is None:
-        if asked.label or asked.split or wish.features or wish.text:
-            raise InputError(
-                "nodes",
-                "are missing, and a label, a split or features are asked for",
-                value=asked.label or asked.split or wish.features or wish.text,
-                way_out="give a table of nodes beside the edges",
-            )
-        return together(Roles(id="id"), ends), nodes_of_edges(edges, ends)
-    found = node_roles(nodes, asked, None if fitted is None else fitted.roles)
-    taken = (found.id, found.label, found.split)
-    check_wish(nodes, wish, taken)
-    names = [column for column in (*taken, *wish.text, *_text_columns(fitted)) if column]
-    return together(found, ends), nodes.read([name for name in names if name in nodes.columns])
+        return nodes_of_edges(edges, roles)
+    names = (roles.id, roles.label, roles.split, *options.text, *_text_columns(fitted))
+    return nodes.read([name for name in names if name in nodes.columns])
 
 
 def _text_columns(fitted: Preprocessing | None) -> Iterator[str]:
@@ -81,10 +117,10 @@ def _text_columns(fitted: Preprocessing | None) -> Iterator[str]:
             yield encoder.column
 
 
-def _edges(table: Table, roles: Roles, index: Any, nodes: str, wish: Wish) -> Edges:
+def _edges(table: SourceTable, roles: Roles, index: Any, nodes: str, directed: bool) -> Edges:
     ends = ends_of(table, roles, index, nodes)
     weight = None if roles.weight is None else weights_of(table, roles.weight)
-    edges = connect(ends, len(index), directed=_directed(wish), weight=weight)
+    edges = connect(ends, len(index), directed=directed, weight=weight)
     if not edges.count:
         raise table.error(
             "every edge is a self-loop, so that no node has a context",
@@ -93,41 +129,44 @@ def _edges(table: Table, roles: Roles, index: Any, nodes: str, wish: Wish) -> Ed
     return edges
 
 
-def _directed(wish: Wish) -> bool:
-    return wish.directed or (wish.preprocessing is not None and wish.preprocessing.directed)
-
-
-def _labels(table: Table, roles: Roles, wish: Wish) -> Labels:
-    fitted = wish.preprocessing
+def _labels(
+    table: SourceTable, roles: Roles, options: ReadOptions, fitted: Preprocessing | None
+) -> Labels:
     known = () if fitted is None else fitted.class_names
     if roles.label is None:
         return no_labels(len(table.frame), known)
     if fitted is not None:
-        return known_labels_of(table, roles.label, known, wish.unlabeled)
-    labels = labels_of(table, roles.label, wish.unlabeled)
+        return known_labels_of(table, roles.label, known, options.unlabeled)
+    labels = labels_of(table, roles.label, options.unlabeled)
     if roles.split is None:
         check_class_sizes(table, roles.label, labels)
     return labels
 
 
-def _split(table: Table, roles: Roles, labels: Labels, wish: Wish) -> GivenSplit | None:
+def _split(table: SourceTable, roles: Roles, labels: Labels, *, strict: bool) -> GivenSplit | None:
     if roles.split is None or roles.label is None:
         return None
-    return split_of(table, roles.split, labels.y, strict=wish.preprocessing is None)
+    return split_of(table, roles.split, labels.y, strict=strict)
 
 
-def _with_features(nodes: Table, roles: Roles, edges: Edges, labels: Labels, wish: Wish) -> Parts:
+def _with_features(
+    nodes: SourceTable,
+    roles: Roles,
+    edges: Edges,
+    labels: Labels,
+    options: ReadOptions,
+    fitted: Preprocessing | None,
+) -> Parts:
     with_degrees = replace(nodes, frame=nodes.frame.assign(**{DEGREE: edges.degrees}))
     left_out: tuple[tuple[str, str], ...] = ()
-    fitted = wish.preprocessing
     if fitted is None:
-        choice = choose(nodes, wish, (roles.id, roles.label, roles.split))
+        choice = choose(nodes, options, (roles.id, roles.label, roles.split))
         if not choice.encoders and choice.left_out:
             raise no_features(nodes, choice.left_out)
         encoders = choice.encoders or (DegreeColumn.fit(with_degrees),)
         left_out = choice.left_out
-        fitted = Preprocessing(encoders, labels.class_names, roles, wish.directed)
+        fitted = Preprocessing(encoders, labels.class_names, roles, options.directed)
     features = fitted.encode(with_degrees)
     notes = tuple(feature_notes(nodes, features, fitted))
-    ids = own_ids(nodes, str(roles.id))
+    ids = ids_of(nodes, str(roles.id))
     return Parts(ids, features.matrix, edges, labels, fitted, left_out=dict(left_out), notes=notes)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
-from torch import Tensor
 
-from nodewise.data.catalog import Dataset, find_dataset
 from nodewise.data.checks import check_data
-from nodewise.data.files import data_root
-from nodewise.data.index_arrays import ArrayChecks
-from nodewise.data.readers import RawGraph
-from nodewise.data.splits import Split, random_split
-from nodewise.errors import GraphError, SplitError, UnknownNameError
+from nodewise.data.drawn_splits import random_split
+from nodewise.data.features import to_tensor
+from nodewise.data.published.catalog import Dataset, find_dataset
+from nodewise.data.published.files import data_root
+from nodewise.data.published.readers import RawGraph
+from nodewise.data.splits import Split
+from nodewise.errors import SplitError, UnknownNameError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -25,19 +25,20 @@ def load_dataset(
     name: str,
     root: str | Path | None = None,
     *,
-    sparse: bool = False,
+    sparse: bool | None = False,
     split: Split | int | Literal["public", "random"] | None = None,
     seed: int = 0,
 ) -> Data:
     """Load a data set by name: toy, cora, citeseer, amazon, chameleon or chameleon-filtered.
 
-    Raw files that are not under the data root are downloaded and checked. Features come as the
-    files have them; normalizing them is the recipe's business.
+    Raw files that are not under the data root are downloaded and checked. Features are those of
+    the files; a recipe says how they are normalized.
 
     Args:
         name: Which data set.
         root: The folder of raw files; else `NODEWISE_DATA`, else a folder in the user's cache.
-        sparse: Give `x` as a `torch.sparse_csr` tensor; much of PyG wants it dense.
+        sparse: Whether `x` is a `torch.sparse_csr` tensor; None decides by density and size, as
+            `read_graph` does. Much of PyG requires it to be dense.
         split: None for the data set's default; a split of your own; k for the k-th split stored
             with the data; "public" for the first of those; "random" for a drawn one.
         seed: Which random split, where one is drawn.
@@ -61,11 +62,34 @@ def load_dataset(
     return data
 
 
-def _to_data(graph: RawGraph, sparse: bool) -> Data:
+def load_without_split(name: str, root: str | Path | None = None) -> Data:
+    """Load a data set as `load_dataset` does, without masks: no split is drawn."""
+    data = _to_data(find_dataset(name).graph(data_root(root)), sparse=False)
+    check_data(data)
+    return data
+
+
+def feature_density(graph: RawGraph) -> float:
+    """The share of the feature matrix that is not zero."""
+    nodes, features = graph.x.shape
+    return float(graph.x.count_nonzero() / (nodes * features))
+
+
+def edge_homophily(graph: RawGraph) -> float | None:
+    """The share of edges between nodes of one class, of the edges between labeled nodes.
+
+    None if there is no such edge.
+    """
+    source, target = graph.y[graph.edge_index]
+    labeled = (source >= 0) & (target >= 0)
+    return float(np.mean(source[labeled] == target[labeled])) if labeled.any() else None
+
+
+def _to_data(graph: RawGraph, sparse: bool | None) -> Data:
     from torch_geometric.data import Data  # takes seconds, so only when a graph is wanted
 
     data = Data(
-        x=to_csr(graph.x) if sparse else torch.from_numpy(graph.x.toarray()),
+        x=to_tensor(graph.x, sparse),
         edge_index=torch.from_numpy(graph.edge_index),
         y=torch.from_numpy(graph.y),
         **graph.extras,
@@ -75,26 +99,6 @@ def _to_data(graph: RawGraph, sparse: bool) -> Data:
         if names is not None:
             data[field] = list(names)
     return data
-
-
-def to_csr(x: Any) -> Tensor:
-    """A scipy CSR matrix as a `torch.sparse_csr` tensor.
-
-    Raises:
-        GraphError: Its arrays are no such matrix.
-    """
-    parts = {f"x.{part}": getattr(x, part) for part in ("data", "indices", "indptr", "shape")}
-    ArrayChecks(error=GraphError, way_out="build the matrix anew").csr(parts)
-    with warnings.catch_warnings():
-        # torch announces once per process that CSR is in beta; nobody can act on it.
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(x.indptr.astype("int64")),
-            torch.from_numpy(x.indices.astype("int64")),
-            torch.from_numpy(x.data),
-            size=x.shape,
-            check_invariants=True,
-        )
 
 
 def _choose_split(

@@ -1,4 +1,4 @@
-"""SHA-256 of what a run was trained on and of what it says."""
+"""SHA-256 of graphs, of feature names and of logits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def graph_sha256(data: Data) -> str:
 
 
 def logits_sha256(logits: Tensor) -> str:
-    """The fingerprint of what a model says, bit for bit."""
+    """The fingerprint of a model's output, bit for bit."""
     return _sha256(logits)
 
 

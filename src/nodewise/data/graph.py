@@ -1,22 +1,23 @@
-"""`GraphTable`: a graph that was read from somebody's tables, and how to read another like it."""
+"""`GraphTable`: a graph that was read, from tables or a data set, and how to read another."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from nodewise.data.checks import check_graph
 from nodewise.data.edges import Edges
-from nodewise.data.feature_tensor import to_tensor
-from nodewise.data.labels import Labels
-from nodewise.data.notes import weight_notes
+from nodewise.data.features import to_tensor
+from nodewise.data.fingerprints import graph_sha256
+from nodewise.data.nodes import Labels
 from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.splits import Split
-from nodewise.data.summary import Summary
+from nodewise.data.summary import Summary, weight_notes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GraphTable:
-    """A graph, the names of its nodes, what was read, and how to read more of it.
+    """A graph with the ids of its nodes, a summary, and the preprocessing of its features.
 
     Args:
         data: PyG's graph: `x` (nodes, features) float32, dense or `torch.sparse_csr`; `edge_index`
@@ -32,28 +33,36 @@ class GraphTable:
             (nodes) int64 with -1 for no label; `class_names`, `feature_names`; `edge_weight`
             (edges) if there are weights; `train_mask`, `val_mask` and `test_mask` if a split was
             given.
-        ids: The nodes' own ids, in the order of the rows of `x`.
+        ids: The ids of the nodes, in the order of the rows of `x`.
         summary: What was read; print it.
         preprocessing: What a later table needs to become the same features.
+        source: Where graph and split come from, as a run's record has it: `files`, `files_sha256`
+            and `options`, or `dataset`; empty for frames and graphs of other libraries.
     """
 
     data: Data
     ids: tuple[Any, ...]
     summary: Summary
     preprocessing: Preprocessing
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The fingerprint of the graph, computed once."""
+        return graph_sha256(self.data)
 
     def __repr__(self) -> str:
-        """Its sizes, on one line; the summary tells more."""
-        told = self.summary
+        """Its sizes, on one line; the summary has more."""
+        sizes = self.summary
         return (
-            f"GraphTable(nodes={told.nodes}, edges={told.edges}, features={told.num_features}, "
-            f"classes={len(told.labels)})"
+            f"GraphTable(nodes={sizes.nodes}, edges={sizes.edges}, features={sizes.num_features}, "
+            f"classes={len(sizes.labels)})"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All that a graph is made of, in plain arrays."""
+    """The parts of a graph, in plain arrays."""
 
     ids: tuple[Any, ...]
     features: Any
@@ -66,7 +75,7 @@ class Parts:
 
 
 def assemble(parts: Parts, sparse: bool | None = None) -> GraphTable:
-    """Put a graph together.
+    """The graph of some parts.
 
     Raises:
         GraphError: It has no edges, no features, or features that are not finite.

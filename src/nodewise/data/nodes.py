@@ -1,18 +1,35 @@
-"""The nodes of a graph: their ids, from a table of nodes or from the edges alone."""
+"""What a table of nodes says: their ids, their labels, and a split."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from nodewise.data.cells import in_order, names_in
 from nodewise.data.options import Roles
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
+from nodewise.data.sources.source import SourceTable
+from nodewise.data.splits import PARTS, Split
+from nodewise.errors import InputError
+
+_WORDS = {
+    "train": "train",
+    "training": "train",
+    "val": "val",
+    "valid": "val",
+    "validation": "val",
+    "dev": "val",
+    "test": "test",
+    "testing": "test",
+}
 
 
-def index_of(nodes: Table, column: str) -> Any:
+def index_of(nodes: SourceTable, column: str) -> Any:
     """The names of the nodes, as a pandas index.
 
     Raises:
@@ -42,15 +59,177 @@ def index_of(nodes: Table, column: str) -> Any:
     return pd.Index(names)
 
 
-def own_ids(nodes: Table, column: str) -> tuple[Any, ...]:
-    """The ids as their owner wrote them, but for spaces around them."""
+def ids_of(nodes: SourceTable, column: str) -> tuple[Any, ...]:
+    """The ids as the table has them, without spaces around them."""
     cells = nodes.frame[column]
     return tuple(cells.str.strip() if isinstance(cells.dtype, pd.StringDtype) else cells.tolist())
 
 
-def nodes_of_edges(edges: Table, roles: Roles) -> Table:
+def nodes_of_edges(edges: SourceTable, roles: Roles) -> SourceTable:
     """A table of the nodes that edges name, sorted; whole numbers as such."""
     ends = [names_in(edges.frame[column]) for column in (roles.source, roles.target)]
     names = in_order(name for end in ends for name in end.unique() if name)
     frame = pd.DataFrame({"id": pd.array(names, dtype="str")})
-    return Table(edges.name, frame, lambda row: f"node {names[row]!r}")
+    return SourceTable(edges.name, frame, lambda row: f"node {names[row]!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The nodes' labels.
+
+    Args:
+        y: Class numbers, -1 where there is no label, shape (nodes).
+        class_names: A name for each class.
+        unknown: How many labels are of no class that a preprocessing knows; those nodes have -1.
+    """
+
+    y: NDArray[np.int64]
+    class_names: tuple[str, ...]
+    unknown: int = 0
+
+    def counts(self) -> Mapping[str, int]:
+        """Labeled nodes by class."""
+        counts = np.bincount(self.y[self.y >= 0], minlength=len(self.class_names))
+        return dict(zip(self.class_names, counts.tolist(), strict=True))
+
+
+def no_labels(num_nodes: int, class_names: tuple[str, ...] = ()) -> Labels:
+    """Labels of nodes that have none."""
+    return Labels(np.full(num_nodes, -1, np.int64), class_names)
+
+
+def missing_label() -> InputError:
+    """The error for a graph to train on that has no labels."""
+    return InputError(
+        "--label", "is missing: no column is known to have the labels", way_out="name the column"
+    )
+
+
+def labels_of(table: SourceTable, column: str, unlabeled: Collection[str] = ()) -> Labels:
+    """The labels in a column.
+
+    Args:
+        table: The nodes.
+        column: The column.
+        unlabeled: Texts that mean no label, beside an empty cell.
+
+    Raises:
+        TableError: There is no label, or only one class.
+    """
+    names = _label_names(table, column, unlabeled)
+    class_names = in_order(name for name in names.unique() if name)
+    if len(class_names) < 2:
+        raise table.error(
+            "has one class only" if class_names else "has no label at all",
+            column=column,
+            value=class_names[0] if class_names else "",
+            way_out="label nodes of two classes at least, or name the right column with `label` "
+            "(--label)",
+        )
+    return Labels(positions(names, class_names), class_names)
+
+
+def known_labels_of(
+    table: SourceTable, column: str, class_names: tuple[str, ...], unlabeled: Collection[str] = ()
+) -> Labels:
+    """The labels in a later table, numbered as before; those of new classes count as none."""
+    names = _label_names(table, column, unlabeled)
+    y = positions(names, class_names)
+    return Labels(y, class_names, int(((y < 0) & (names != "")).sum()))
+
+
+def check_class_sizes(table: SourceTable, column: str, labels: Labels) -> None:
+    """Check that every class has two nodes, one to learn from and one to validate on.
+
+    Raises:
+        TableError: A class has one.
+    """
+    counts = labels.counts()
+    alone = [name for name, count in counts.items() if count == 1]
+    if not alone:
+        return
+    many = len(alone) > len(counts) / 2
+    hint = "give another node this label too, or say that it is none: " + unlabeled_flag(alone[0])
+    if many:
+        hint = "name the right column with `label` (--label)"
+    if looks_missing(alone[0]):
+        hint = f"say {unlabeled_flag(alone[0])} if it means that there is no label"
+    row = int((labels.y == labels.class_names.index(alone[0])).argmax())
+    raise table.error(
+        f"{len(alone)} of {len(counts)} classes have one node" if many else "a class of one node",
+        row=row,
+        column=column,
+        value=alone[0],
+        way_out=hint,
+    )
+
+
+def unlabeled_flag(name: str) -> str:
+    """The option that makes a label mean none."""
+    return f"--unlabeled {quote(name)}"
+
+
+def _label_names(table: SourceTable, column: str, unlabeled: Collection[str]) -> Any:
+    names = names_in(table.frame[column])
+    return names.mask(names.isin(list(unlabeled)), "")
+
+
+@dataclass(frozen=True)
+class GivenSplit:
+    """A split that came with a table, and how many of its test nodes have no label."""
+
+    split: Split
+    unlabeled_tests: int
+
+
+def split_of(
+    table: SourceTable, column: str, y: NDArray[np.int64], *, strict: bool = True
+) -> GivenSplit:
+    """The split in a column; a test node without a label is predicted, and not scored.
+
+    Args:
+        table: The nodes.
+        column: The column.
+        y: Their labels.
+        strict: Whether there must be nodes to train on, and labels of those and of the
+            validation nodes.
+
+    Raises:
+        TableError: A cell is none of the known words, a node to train or validate on has no
+            label, or there is no node to train on.
+    """
+    parts = names_in(table.frame[column]).str.lower()
+    known = np.asarray((parts == "") | parts.isin(list(_WORDS)))
+    if not known.all():
+        row = int((~known).argmax())
+        raise table.error(
+            "is not a part of a split",
+            row=row,
+            column=column,
+            value=table.frame[column].iloc[row],
+            way_out="write train, val or test, or nothing",
+        )
+    part = np.asarray(parts.map(_WORDS).fillna(""), dtype=object)
+    if strict:
+        _check_split_labels(table, column, part, y)
+    masks = [(part == name) & (y >= 0) for name in PARTS]
+    return GivenSplit(Split.from_masks(*masks), int(((part == "test") & (y < 0)).sum()))
+
+
+def _check_split_labels(
+    table: SourceTable, column: str, part: NDArray[np.object_], y: NDArray[np.int64]
+) -> None:
+    if not (part == "train").any():
+        raise table.error(
+            "marks no node to train on", column=column, way_out="write train beside some nodes"
+        )
+    bad = ((part == "train") | (part == "val")) & (y < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise table.error(
+            "the node has no label to learn from",
+            row=row,
+            column=column,
+            value=table.frame[column].iloc[row],
+            way_out="give it a label, or leave the cell empty",
+        )

@@ -1,4 +1,4 @@
-"""What was learned from the first table, so that a later one becomes the same features."""
+"""`Preprocessing`: what was fitted to a table, so that a later one gives the same features."""
 
 from __future__ import annotations
 
@@ -6,32 +6,40 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
 from torch import Tensor
 
-from nodewise.data.encoders.by_kind import encoder_from_dict
+from nodewise.data.encoders.category import CategoryColumn
+from nodewise.data.encoders.degree import DegreeColumn
 from nodewise.data.encoders.encoder import Encoder
-from nodewise.data.feature_tensor import to_tensor
+from nodewise.data.encoders.matrix import MatrixColumns
+from nodewise.data.encoders.numeric import NumericColumn
+from nodewise.data.encoders.words import WordsColumn
+from nodewise.data.features import to_tensor
 from nodewise.data.options import Roles
 from nodewise.data.sources.open_source import FrameSource
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.source import SourceTable
 from nodewise.errors import InputError
 from nodewise.io import replacing
 
 _FORMAT = "nodewise preprocessing 1"
+_KINDS: Final[dict[str, type[Encoder]]] = {
+    encoder.kind: encoder
+    for encoder in (NumericColumn, CategoryColumn, WordsColumn, DegreeColumn, MatrixColumns)
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
-    """Features of a table.
+class EncodedTable:
+    """The features of a table.
 
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
-        unknown: Words or categories that were not known and left out, and how often, by column.
-        empty: Cells that were empty and what became of them, by column.
+        unknown: Words or categories that no feature stands for, and how often, by column.
+        empty: How many cells were empty, and what they count as, by column.
     """
 
     matrix: Any
@@ -44,7 +52,7 @@ class Preprocessing:
     """Vocabularies, categories, fillings, scales and columns, as plain data.
 
     Args:
-        encoders: What makes the features, in their order.
+        encoders: The encoders of the columns, in the order of their features.
         class_names: The classes, in their order.
         roles: Which columns are the id, the label, the ends of edges.
         directed: Whether edges have a direction.
@@ -65,15 +73,15 @@ class Preprocessing:
 
         Args:
             frame: The nodes.
-            sparse: Whether to give a `torch.sparse_csr` tensor; None decides by density.
+            sparse: Whether to give a `torch.sparse_csr` tensor; None decides by density and size.
 
         Raises:
             TableError: A column is not there, or a cell cannot be read as before.
         """
         return to_tensor(self.encode(FrameSource("nodes", frame).read(())).matrix, sparse)
 
-    def encode(self, table: Table) -> Features:
-        """The features of a table, and what was not known in it.
+    def encode(self, table: SourceTable) -> EncodedTable:
+        """The features of a table, and its unknown words and categories.
 
         Raises:
             TableError: A column is not there, or a cell cannot be read as before.
@@ -84,11 +92,11 @@ class Preprocessing:
         names = [encoder.column for encoder in self.encoders]
         by_name = dict(zip(names, blocks, strict=True))
         unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
-        empty = {n: (block.empty, block.taken_for) for n, block in by_name.items() if block.empty}
-        return Features(_beside([block.matrix for block in blocks]), unknown, empty)
+        empty = {n: (block.empty, block.counts_as) for n, block in by_name.items() if block.empty}
+        return EncodedTable(_beside([block.matrix for block in blocks]), unknown, empty)
 
     def to_json(self) -> str:
-        """All of it as JSON."""
+        """The preprocessing as JSON."""
         content = {
             "format": _FORMAT,
             "roles": asdict(self.roles),
@@ -100,7 +108,7 @@ class Preprocessing:
 
     @classmethod
     def from_json(cls, content: str) -> Preprocessing:
-        """Read what `to_json` wrote.
+        """The preprocessing that `to_json` wrote.
 
         Raises:
             InputError: It is something else.
@@ -123,13 +131,13 @@ class Preprocessing:
             ) from error
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, which is whole or not there."""
+        """Write it to a file, in one step."""
         with replacing(Path(path)) as stream:
             stream.write(self.to_json().encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Preprocessing:
-        """Read what `save` wrote.
+        """The preprocessing that `save` wrote.
 
         Raises:
             InputError: The file is not there, or is something else.
@@ -143,7 +151,21 @@ class Preprocessing:
         return cls.from_json(content)
 
 
-def _check_columns(table: Table, encoder: Encoder) -> None:
+def encoder_from_dict(content: Mapping[str, Any]) -> Encoder:
+    """The encoder that `Encoder.to_dict` wrote.
+
+    Raises:
+        KeyError: There is no such kind.
+        TypeError: Its fields are others.
+    """
+    # JSON has lists only; encoders hold tuples.
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
+    }
+    return _KINDS[fields.pop("kind")](**fields)
+
+
+def _check_columns(table: SourceTable, encoder: Encoder) -> None:
     absent = next((name for name in encoder.columns if name not in table.frame), None)
     if absent is not None:
         raise table.error(

@@ -1,4 +1,4 @@
-"""A split: which nodes are learned from, which choose the epoch, which judge."""
+"""`Split`: the nodes to train on, those that choose the epoch, and those of the test."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _FORMAT = "nodewise split 1"
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three sets of node numbers that share none; kept ascending, as int64, and read-only.
+    """Three disjoint sets of node numbers, ascending, as int64, and read-only.
 
     Args:
-        train: The nodes to learn from.
+        train: The nodes to train on.
         val: The nodes that choose between epochs and settings.
-        test: The nodes that judge.
+        test: The nodes to test on.
 
     Raises:
         SplitError: A number is negative, not an integer, or occurs twice.
@@ -139,101 +139,19 @@ class Split:
         return split
 
 
-def random_split(
-    y: ArrayLike,
-    per_class: int = 20,
-    val: int = 500,
-    test: int | None = 1000,
-    seed: int = 0,
-) -> Split:
-    """Draw a split: the same seed gives the same split on every platform and NumPy version.
-
-    Args:
-        y: Labels, one per node; nodes with a negative label are never drawn.
-        per_class: Training nodes of each class.
-        val: Validation nodes, of any class.
-        test: Test nodes, of any class; None takes all that are left.
-        seed: Which split.
-
-    Raises:
-        SplitError: There are fewer labels than that.
-    """
-    _check_sizes(per_class=per_class, val=val, test=test or 0)
-    labels = torch.as_tensor(y).cpu().numpy()
-    order = FrozenRandom(seed, "split").permutation(len(labels))
-    order = order[labels[order] >= 0]
-    train = _first_of_each_class(labels, order, per_class)
-    rest = order[~np.isin(order, train)]
-    test = len(rest) - val if test is None else test
-    if val + test > len(rest) or test < 0:
-        raise SplitError(
-            "y",
-            f"{val} validation and {max(test, 0)} test nodes are asked for, but {len(rest)} labels "
-            f"are left after {len(train)} training nodes",
-            value=len(rest),
-            way_out="ask for fewer, or test=None for the rest",
-        )
-    return Split(train, rest[:val], rest[val : val + test])
-
-
-def hold_out(train: ArrayLike, y: ArrayLike, test: ArrayLike = (), share: int = 5) -> Split:
-    """A split whose validation nodes are taken from the training nodes: one in `share` per class.
-
-    A class with a single training node keeps it. The same nodes give the same split.
-
-    Raises:
-        SplitError: No class has two training nodes, so that nothing could be held out.
-    """
-    nodes, labels = node_numbers("train", train), torch.as_tensor(y).cpu().numpy()
-    _check_below("train", nodes, len(labels))
-    order = nodes[FrozenRandom(0, "hold out").permutation(len(nodes))]
-    held = [
-        members[: max(1, len(members) // share)]
-        for members in (order[labels[order] == label] for label in np.unique(labels[order]))
-        if len(members) > 1
-    ]
-    if not held:
-        raise SplitError(
-            "train",
-            "no class has two nodes, so that none can be held out for validation",
-            way_out="name validation nodes, or label more",
-        )
-    val = np.concatenate(held)
-    return Split(nodes[~np.isin(nodes, val)], val, node_numbers("test", test))
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 0:
-            raise SplitError(name, "is a count of nodes", value=size, way_out="give 0 or more")
-
-
-def _first_of_each_class(
-    labels: NDArray[Any], order: NDArray[np.int64], per_class: int
-) -> NDArray[np.int64]:
-    chosen = [np.empty(0, np.int64)]
-    for label in np.unique(labels[order]):
-        members = order[labels[order] == label]
-        if len(members) < per_class:
-            raise SplitError(
-                "y",
-                f"{per_class} training nodes per class are asked for, but class {label} has "
-                f"{len(members)}",
-                value=len(members),
-                way_out=f"ask for per_class={len(members)} or fewer, or label more nodes",
-            )
-        chosen.append(members[:per_class])
-    return np.concatenate(chosen)
-
-
 def _mask(name: str, nodes: NDArray[np.int64], num_nodes: int) -> Tensor:
-    _check_below(name, nodes, num_nodes)
+    check_below(name, nodes, num_nodes)
     mask = torch.zeros(num_nodes, dtype=torch.bool)
     mask[torch.from_numpy(nodes.copy())] = True
     return mask
 
 
-def _check_below(name: str, nodes: NDArray[np.int64], num_nodes: int) -> None:
+def check_below(name: str, nodes: NDArray[np.int64], num_nodes: int) -> None:
+    """Check that ascending node numbers are of a graph of that size.
+
+    Raises:
+        SplitError: One is not.
+    """
     if nodes.size and nodes[-1] >= num_nodes:
         raise SplitError(
             name,

@@ -21,7 +21,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nodewise.data.toy_words import AMBIGUOUS, CLASSES, FIELDS, MEANINGS, PLAIN, TOPICS
 from nodewise.errors import InputError
 from nodewise.randomness import FrozenRandom
 
@@ -29,6 +28,56 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 Ints = NDArray[np.int64]
+
+# The words: what a reader sees where a model weights a feature up or down.
+CLASSES = ("theory", "method", "application")
+
+# Neighbors share topic words, and the last is a neighbor of the first.
+FIELDS = (
+    "biology",
+    "bioinformatics",
+    "computer science",
+    "mathematics",
+    "physics",
+    "chemistry",
+)
+
+# TOPICS[f] belongs to field f and to the next one on the ring.
+TOPICS = (
+    ("gene", "genome"),
+    ("svm", "classifier"),
+    ("vc-dim", "complexity"),
+    ("tensor", "symmetry"),
+    ("quantum", "molecule"),
+    ("enzyme", "protein"),
+)
+
+# Three groups of words that every field knows and every field reads in its own way.
+AMBIGUOUS = (
+    ("cell", "tree", "network", "ring", "chain", "cluster", "branch", "root"),
+    ("kernel", "vector", "agent", "signal", "filter", "domain", "base", "spectrum"),
+    (
+        "expression",
+        "translation",
+        "evolution",
+        "diffusion",
+        "mutation",
+        "reduction",
+        "regression",
+        "replication",
+    ),
+)
+
+# MEANINGS[f][k] is the group that stands for class k in field f. Over the first three fields, and
+# over all six, every group stands for every class equally often: no reading is the usual one.
+MEANINGS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0), (1, 0, 2))
+
+# PLAIN[k] stands for class k in every field.
+PLAIN = (
+    ("theorem", "conjecture", "axiom"),
+    ("protocol", "procedure", "technique"),
+    ("deployment", "product", "industry"),
+)
 
 _GROUP = len(AMBIGUOUS[0])
 _FIRST_PLAIN = len(AMBIGUOUS) * _GROUP

@@ -30,7 +30,7 @@ from nodewise.runs.interrupts import (
 from nodewise.training.freed_memory import keep_freed_memory
 
 if TYPE_CHECKING:
-    from nodewise.data.loaded_graph import LoadedGraph
+    from nodewise.data.graph import GraphTable
     from nodewise.runs.run import Task
 
 # What a fresh process needs; loaded once, in the server that all others are forked from.
@@ -66,7 +66,7 @@ class Job:
         """The data set's name; None for somebody's own tables."""
         return self.source.get("dataset")
 
-    def load(self) -> LoadedGraph:
+    def load(self) -> GraphTable:
         """The graph, which the jobs of a process share."""
         return _load(json.dumps(self.source), self.root)
 
@@ -76,7 +76,7 @@ class Job:
         from nodewise.training.recipe import load_recipe
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
-        return make_task(self.load(), self.source, self.model, recipe, self.device)
+        return make_task(self.load(), self.model, recipe, self.device)
 
     def is_done(self) -> bool:
         """Whether its folder holds the record of this very run.
@@ -166,7 +166,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
 
 
 @lru_cache(maxsize=8)  # every random split is a graph of its own
-def _load(source: str, root: Path | None) -> LoadedGraph:
+def _load(source: str, root: Path | None) -> GraphTable:
     from nodewise.runs.task import load_source
 
     return load_source(json.loads(source), root)

@@ -16,14 +16,18 @@ from torch.nn import Module
 
 from nodewise.data.splits import Split
 from nodewise.runs.localization import localization
-from nodewise.training.engines import Graph
+from nodewise.training.engines import TrainingGraph
 
 BINS = 10  # of confidence
 _EXTREMES = 10  # nodes shown at either end
 
 
 def diagnose(
-    model: Module, graph: Graph, logits: Tensor, class_names: Sequence[str], ids: Sequence[Any]
+    model: Module,
+    graph: TrainingGraph,
+    logits: Tensor,
+    class_names: Sequence[str],
+    ids: Sequence[Any],
 ) -> dict[str, Any]:
     """Everything, as plain data.
 
@@ -85,7 +89,11 @@ def calibration_error(bins: Sequence[dict[str, float]]) -> float:
 
 
 def _extremes(
-    squares: Tensor, graph: Graph, logits: Tensor, class_names: Sequence[str], ids: Sequence[Any]
+    squares: Tensor,
+    graph: TrainingGraph,
+    logits: Tensor,
+    class_names: Sequence[str],
+    ids: Sequence[Any],
 ) -> dict[str, Any]:
     """The nodes at both ends, and how all of them are spread."""
     distance = squares.sum(1)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 from torch import Tensor
 
+from nodewise.data.options import current_options
 from nodewise.errors import RunError
 from nodewise.io import load_tensors, replacing, save_tensors, write_json, writing
 from nodewise.runs.lock import holding
@@ -171,10 +172,12 @@ class RunFolder:
 
 
 def _current(content: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, its settings under the names that this release uses."""
-    settings = content.get("settings")
+    """What a file says, its settings and options under the names that this release uses."""
+    settings, graph = content.get("settings"), content.get("graph")
     if isinstance(settings, dict):
-        return {**content, "settings": current_settings(settings)}
+        content = {**content, "settings": current_settings(settings)}
+    if isinstance(graph, dict) and "options" in graph:
+        content = {**content, "graph": {**graph, "options": current_options(graph["options"])}}
     return content
 
 

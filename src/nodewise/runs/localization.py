@@ -12,13 +12,13 @@ from torch.nn import Module
 from nodewise.models.classifier import Classifier
 from nodewise.nn.base_conv import BaseConv
 from nodewise.ops.sparse import as_features, take_rows
-from nodewise.training.engines import Graph
+from nodewise.training.engines import TrainingGraph
 
 _NUMBERS = 2**24  # scales that are in memory at once
 
 
 @singledispatch
-def localization(model: Module, graph: Graph) -> Tensor | None:
+def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
     """Mean squares of a_v - 1 and of b_v in the first layer, shape (N, 2), in evaluation mode.
 
     None for a model that localizes nothing at its nodes.
@@ -28,7 +28,7 @@ def localization(model: Module, graph: Graph) -> Tensor | None:
 
 @localization.register
 @torch.no_grad()
-def _(model: Classifier, graph: Graph) -> Tensor | None:
+def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
     model.eval()
     conv, count = model.layers[0], graph.y.numel()
     whole = conv.block(graph.edge_index, (count, count), graph.edge_weight)
@@ -43,7 +43,7 @@ def _(model: Classifier, graph: Graph) -> Tensor | None:
     return torch.cat(parts)
 
 
-def _of_targets(conv: BaseConv, graph: Graph, block: Any, nodes: Tensor) -> Tensor | None:
+def _of_targets(conv: BaseConv, graph: TrainingGraph, block: Any, nodes: Tensor) -> Tensor | None:
     rows = take_rows(as_features(graph.x), nodes)
     _, made = conv(rows, block, return_modulations=True)
     for modulation in made:

@@ -22,7 +22,7 @@ from nodewise.models.zoo import build_model
 from nodewise.randomness import own_randomness
 from nodewise.runs.diagnostics import diagnose
 from nodewise.runs.folder import open_run
-from nodewise.training.engines import Engine, Graph, check_weights, make_engine
+from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Keeper, Progress, fit
 from nodewise.training.metrics import score
@@ -77,11 +77,11 @@ class Task:
         return self.known_sha256 or graph_sha256(self.data)
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> TrainingGraph:
         """What an engine learns from."""
         x = prepare(self.data.x, self.recipe.optimization.features)
         weight = self.data.get("edge_weight")
-        return Graph(x, self.data.edge_index, self.data.y, self.split, weight)
+        return TrainingGraph(x, self.data.edge_index, self.data.y, self.split, weight)
 
     @cached_property
     def class_names(self) -> list[str]:

@@ -1,14 +1,19 @@
-"""Tasks: the graph, its split, and where both come from, a data set or somebody's own tables."""
+"""Tasks: a graph with a split, from a data set or from files, ready to train on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nodewise.data.datasets import load_dataset
-from nodewise.data.loaded_graph import LoadedGraph
-from nodewise.data.own_graph import OwnGraph
+from nodewise.data.datasets import load_dataset, load_without_split
+from nodewise.data.drawn_splits import hold_out, sensible_split
+from nodewise.data.graph import GraphTable
+from nodewise.data.options import ReadOptions
+from nodewise.data.read_graph import read_opened
+from nodewise.data.sources.input_file import find_files
+from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits import Split
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
@@ -34,16 +39,29 @@ def dataset_source(
     return {**source, "validation": validation} if validation else source
 
 
-def make_task(
-    graph: LoadedGraph, source: Mapping[str, Any], model: str, recipe: Recipe, device: str = "cpu"
-) -> Task:
-    """A model of the zoo on a graph with masks, and where that comes from.
+def files_source(
+    files: Mapping[str, str], options: ReadOptions, split_seed: int = 0
+) -> dict[str, Any]:
+    """Where graph and split come from, as records have it; `load_source` adds the fingerprints.
+
+    Args:
+        files: The paths of `nodes`, of `edges`, or of both.
+        options: How to read them.
+        split_seed: Which split is drawn, where the tables have none.
+    """
+    return {"files": dict(files), "options": options.to_dict(), "split_seed": split_seed}
+
+
+def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu") -> Task:
+    """A model of the zoo on a graph with masks.
 
     Raises:
         InputError: The graph has weights of edges, and the model would leave them out.
     """
-    data, about = graph.data.to(device), (graph.ids, graph.preprocessing, graph.sha256)
-    task = Task(data, split_of(data), source, model, recipe, None, *about)
+    data = graph.data.to(device)
+    preprocessing = graph.preprocessing if "files" in graph.source else None
+    about = (graph.ids, preprocessing, graph.sha256)
+    task = Task(data, split_of(data), graph.source, model, recipe, None, *about)
     if task.graph.edge_weight is not None:
         task.fresh_model()  # refuses now rather than in a folder half made
     return task
@@ -51,49 +69,83 @@ def make_task(
 
 def load_source(
     source: Mapping[str, Any], root: str | Path | None = None, run: Path | None = None
-) -> LoadedGraph:
-    """The graph that a run's record names, with its split.
+) -> GraphTable:
+    """The graph of a source, with labels and a split, to train on or to score.
 
     Args:
-        source: What the record says of it.
-        root: The folder of raw files of data sets.
+        source: What `dataset_source` or `files_source` returned, or a run's record has.
+        root: The folder of raw files.
         run: The run's folder; tables are also looked for in the folders above it.
 
     Raises:
-        InputError: The record names none.
-        TableError: It names tables that are gone, or not the same any more.
+        InputError: The source names no graph, or there are no labels.
+        TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
-    if "files" in source:
-        return OwnGraph.from_source(source, run).load()
-    if "dataset" not in source:
-        raise InputError(
-            "graph", "the run names no data set", way_out="name the graph to predict on"
-        )
-    name = str(source.get("split", "default"))
-    split: Any = None if name == "default" else int(name) if name.isdigit() else name
-    seed = int(source.get("split_seed", 0))
-    data = load_dataset(source["dataset"], root, split=split, seed=seed)
-    fewer = int(source.get("validation", 0))
-    if fewer:
-        split_of(data).with_validation(fewer).apply(data)
-    return LoadedGraph(data, range(int(data.x.size(0))))
+    if "files" not in source:
+        return _load_dataset(source, root)
+    files = find_files(source, run)
+    options = ReadOptions.from_dict(source["options"])
+    graph = read_opened(files.get("nodes"), files.get("edges"), options, needs_labels=True)
+    seed = int(source["split_seed"])
+    about = {**graph.source, "files": dict(source["files"]), "split_seed": seed}
+    return replace(_with_split(graph, seed), source=about)
 
 
-def read_tables(files: Mapping[str, str], run: Path) -> LoadedGraph:
-    """Tables, perhaps bigger and later than those of a run, with the features of that run.
+def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = None) -> GraphTable:
+    """The graph of a source, to predict with a run: no split is drawn, and labels may be missing.
+
+    Tables, perhaps larger and later than those of the run, are read into the features of the run.
 
     Args:
-        files: The paths of `nodes` and `edges`.
+        source: What a run's record has, or `files` or a `dataset` alone.
         run: The run's folder.
+        root: The folder of raw files.
 
     Raises:
-        RunError: The run was not trained on tables.
-        TableError: Something is wrong with a table.
+        InputError: The source names no graph.
+        RunError: The source names tables, and the run was not trained on tables.
+        TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
-    table = OwnGraph(files).read(RunFolder(run).preprocessing)
-    return LoadedGraph(table.data, table.ids, table.preprocessing, str(table.summary))
+    if "files" not in source:
+        return describe(load_without_split(_dataset_name(source), root), dict(source))
+    fitted = RunFolder(run).preprocessing
+    files = find_files(source, run)
+    return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
 
 
 def split_of(data: Data) -> Split:
     """The split that a graph's masks make."""
     return Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
+
+
+def _load_dataset(source: Mapping[str, Any], root: str | Path | None) -> GraphTable:
+    dataset, name = _dataset_name(source), str(source.get("split", "default"))
+    split: Any = None if name == "default" else int(name) if name.isdigit() else name
+    data = load_dataset(dataset, root, split=split, seed=int(source.get("split_seed", 0)))
+    fewer = int(source.get("validation", 0))
+    if fewer:
+        split_of(data).with_validation(fewer).apply(data)
+    return describe(data, dict(source))
+
+
+def _dataset_name(source: Mapping[str, Any]) -> str:
+    if "dataset" not in source:
+        raise InputError(
+            "graph", "the run names no data set", way_out="name the graph to predict on"
+        )
+    return str(source["dataset"])
+
+
+def _with_split(graph: GraphTable, seed: int) -> GraphTable:
+    """The graph with the split that it lacks, and a summary that says how it was drawn."""
+    data = graph.data
+    if "train_mask" not in data:
+        split, sentence = sensible_split(data.y, seed)
+    else:
+        given = split_of(data)
+        if len(given.val):
+            return graph
+        split = hold_out(given.train, data.y, given.test)
+        sentence = f"the split has no nodes to validate on, so {len(split.val)} were held out"
+    split.apply(data)
+    return replace(graph, summary=replace(graph.summary, drawn_split=sentence))

@@ -46,7 +46,7 @@ class Loss(NamedTuple):
         return {name: float(term) for name, term in self._asdict().items()}
 
 
-class Graph(NamedTuple):
+class TrainingGraph(NamedTuple):
     """What an engine learns from.
 
     Attributes:
@@ -109,7 +109,7 @@ class GradientEngine(Engine):
         recipe: How.
     """
 
-    def __init__(self, model: Module, graph: Graph, recipe: Recipe) -> None:
+    def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
         self.model, self.graph, self.recipe = model, graph, recipe
         self.optimizer = torch.optim.Adam(
             model.parameters(), lr=recipe.optimization.learning_rate, foreach=True
@@ -172,7 +172,7 @@ class FieldEngine(GradientEngine):
 
     model: Classifier
 
-    def __init__(self, model: Classifier, graph: Graph, recipe: Recipe) -> None:
+    def __init__(self, model: Classifier, graph: TrainingGraph, recipe: Recipe) -> None:
         super().__init__(model, graph, recipe)
         # Looked for once: a walk through all modules takes as long as a small kernel.
         self._penalized: tuple[list[Tensor], list[Tensor]] = (
@@ -207,7 +207,7 @@ class FullGraphEngine(GradientEngine):
     All its parameters are Theta_G: they are held by `lambda_global`.
     """
 
-    def __init__(self, model: Module, graph: Graph, recipe: Recipe) -> None:
+    def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
         super().__init__(model, graph._replace(x=as_input(model, graph.x)), recipe)
         self._parts = {}
         for part, numbers in graph.split:
@@ -251,7 +251,10 @@ class OnceEngine(Engine):
     """
 
     def __init__(
-        self, model: Module, graph: Graph, learn: Callable[[Any, Graph, Tensor, Tensor], None]
+        self,
+        model: Module,
+        graph: TrainingGraph,
+        learn: Callable[[Any, TrainingGraph, Tensor, Tensor], None],
     ) -> None:
         self.model, self.graph, self.learn = model, graph, learn
         self._nodes = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
@@ -288,34 +291,36 @@ class OnceEngine(Engine):
         """Nothing to load."""
 
 
-def learn_deepwalk(model: DeepWalk, graph: Graph, train: Tensor, val: Tensor) -> None:
+def learn_deepwalk(model: DeepWalk, graph: TrainingGraph, train: Tensor, val: Tensor) -> None:
     """Walks, embedding, and a regression whose strength validation chooses."""
     model.embed(graph.edge_index, seed=int(torch.randint(2**31, ())))
     fit_logistic(model, graph.x, graph.y, train, val)
 
 
-def learn_planetoid(model: EitherPlanetoid, graph: Graph, train: Tensor, val: Tensor) -> None:
+def learn_planetoid(
+    model: EitherPlanetoid, graph: TrainingGraph, train: Tensor, val: Tensor
+) -> None:
     """Both forms from start to end; validation chooses the step and the form."""
     fit = fit_better_planetoid(graph.x, graph.edge_index, graph.y, train, val)
     model.take(fit.model)
 
 
 @singledispatch
-def make_engine(model: Module, graph: Graph, recipe: Recipe) -> Engine:
+def make_engine(model: Module, graph: TrainingGraph, recipe: Recipe) -> Engine:
     """The engine for a kind of model; for one we do not know, the full graph."""
     return FullGraphEngine(model, graph, recipe)
 
 
 @make_engine.register
-def _(model: Classifier, graph: Graph, recipe: Recipe) -> Engine:
+def _(model: Classifier, graph: TrainingGraph, recipe: Recipe) -> Engine:
     return FieldEngine(model, graph, recipe)
 
 
 @make_engine.register
-def _(model: DeepWalk, graph: Graph, recipe: Recipe) -> Engine:
+def _(model: DeepWalk, graph: TrainingGraph, recipe: Recipe) -> Engine:
     return OnceEngine(model, graph, learn_deepwalk)
 
 
 @make_engine.register
-def _(model: EitherPlanetoid, graph: Graph, recipe: Recipe) -> Engine:
+def _(model: EitherPlanetoid, graph: TrainingGraph, recipe: Recipe) -> Engine:
     return OnceEngine(model, graph, learn_planetoid)

@@ -1,19 +1,16 @@
-"""From a graph's features to a model's input: normalized, and sparse where that pays."""
+"""From a graph's features to a model's input: normalized, and sparse where `is_sparse` says so."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from nodewise.data.features import is_sparse
 from nodewise.ops.sparse import Features, SparseRows, as_features
-
-# Kernels walk only what is there; with more than this share there, walking costs more than a
-# dense product.
-SPARSE_BELOW = 0.4
 
 
 def prepare(x: Tensor, normalization: str) -> Features:
-    """Features as a recipe wants them.
+    """The features normalized, sparse or dense.
 
     Args:
         x: Node features, dense or `torch.sparse_csr`.
@@ -21,10 +18,9 @@ def prepare(x: Tensor, normalization: str) -> Features:
     """
     rows = as_features(x)
     if isinstance(rows, Tensor):
-        count = int(rows.count_nonzero())
-        if count < SPARSE_BELOW * rows.numel():
+        if is_sparse(int(rows.count_nonzero()), rows.numel()):
             rows = SparseRows.from_dense(rows)
-    elif rows.values.numel() >= SPARSE_BELOW * rows.num_rows * rows.width:
+    elif not is_sparse(rows.values.numel(), rows.num_rows * rows.width):
         rows = rows.dense()
     return normalize(rows, normalization)
 

@@ -11,19 +11,19 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
-from nodewise.data.encoders.by_kind import encoder_from_dict
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
 from nodewise.data.encoders.numeric import NumericColumn
 from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.sources.source import Table
+from nodewise.data.preprocessing import encoder_from_dict
+from nodewise.data.sources.source import SourceTable
 from nodewise.errors import TableError
 
 TEXTS = [*load_iris().DESCR.split("\n"), *load_wine().DESCR.split("\n")]
 
 
-def table(**columns: Any) -> Table:
-    return Table("t", pd.DataFrame(columns), lambda row: f"row {row}")
+def table(**columns: Any) -> SourceTable:
+    return SourceTable("t", pd.DataFrame(columns), lambda row: f"row {row}")
 
 
 def test_numbers_are_scaled_as_scikit_learn_scales_them() -> None:

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 import nodewise as nw
 from nodewise.data.graph import GraphTable
-from nodewise.data.writers.table_file import FORMATS
+from nodewise.data.writers.tables import FORMATS
 from nodewise.errors import InputError, NodewiseError, TableError
 
 OUTS = {**{f"tables/{name}": name for name in FORMATS}, "graph.npz": "csv"}
@@ -141,7 +141,7 @@ def test_an_edge_that_weighs_more_in_one_direction_keeps_both(tmp_path: Path) ->
 def test_a_graph_wider_than_a_chunk_is_written_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodewise.data.writers.plain_graph._CHUNK", 12)
+    monkeypatch.setattr("nodewise.data.writers.arrays._CHUNK", 12)
     graph = read()
     for out, kind in OUTS.items():
         written = nw.write_graph(graph, tmp_path / out, table_format=kind)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from nodewise.data.cells import in_order, names_in, positions
-from nodewise.data.encoders.encoder import Block, Encoder
-from nodewise.data.sources.source import Table, among
+from nodewise.data.encoders.encoder import EncodedColumn, Encoder
+from nodewise.data.sources.cells import in_order, names_in, positions
+from nodewise.data.sources.source import SourceTable, among
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CategoryColumn(Encoder):
     may_lack: bool = False
 
     @classmethod
-    def fit(cls, table: Table, column: str, may_lack: bool) -> CategoryColumn:
+    def fit(cls, table: SourceTable, column: str, may_lack: bool) -> CategoryColumn:
         """Learn the categories.
 
         Raises:
@@ -45,7 +45,7 @@ class CategoryColumn(Encoder):
         """Each category beside the column's name."""
         return tuple(f"{self.column}={category}" for category in self.categories)
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """A feature for each category.
 
         Raises:
@@ -59,9 +59,9 @@ class CategoryColumn(Encoder):
         empty = np.asarray(names == "")
         unknown = Counter(names[(found < 0) & ~empty])
         matrix = csr_matrix((ones, (rows, found[rows])), shape)
-        return Block(matrix, unknown, int(empty.sum()), "no category")
+        return EncodedColumn(matrix, unknown, int(empty.sum()), "no category")
 
-    def _names_in(self, table: Table) -> Any:
+    def _names_in(self, table: SourceTable) -> Any:
         names = names_in(table.frame[self.column])
         empty = np.asarray(names == "")
         if not self.may_lack and empty.any():

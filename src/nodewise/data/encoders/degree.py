@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.encoders.encoder import Block, Encoder
-from nodewise.data.sources.source import Table
+from nodewise.data.encoders.encoder import EncodedColumn, Encoder
+from nodewise.data.sources.source import SourceTable
 
 DEGREE = "(degree)"  # in parentheses, since no table of somebody's has such a column
 
@@ -27,7 +27,7 @@ class DegreeColumn(Encoder):
     steps: int = 2
 
     @classmethod
-    def fit(cls, table: Table) -> DegreeColumn:
+    def fit(cls, table: SourceTable) -> DegreeColumn:
         """As many steps as the highest degree needs."""
         return cls(steps=int(_step(table.frame[DEGREE].to_numpy()).max()) + 1)
 
@@ -36,10 +36,10 @@ class DegreeColumn(Encoder):
         """The highest degree of each step."""
         return tuple(f"degree<={2**step // 2}" for step in range(self.steps))
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """A feature for each step."""
         step = _step(table.frame[DEGREE].to_numpy()).clip(max=self.steps - 1)
-        return Block(np.eye(self.steps, dtype=np.float32)[step])
+        return EncodedColumn(np.eye(self.steps, dtype=np.float32)[step])
 
 
 def _step(degree: NDArray[np.int64]) -> NDArray[np.int64]:

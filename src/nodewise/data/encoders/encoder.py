@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.source import SourceTable
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class EncodedColumn:
     """Features made from a column.
 
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: The words or categories the encoder did not know and left out, and how often.
         empty: How many cells were empty.
-        taken_for: What those are taken for.
+        counts_as: What those count as.
     """
 
     matrix: Any
     unknown: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
-    taken_for: str = ""
+    counts_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Encoder:
         """A name for each feature."""
         raise NotImplementedError
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """The features of every row.
 
         Raises:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nodewise.data.encoders.encoder import Block, Encoder
-from nodewise.data.sources.source import Table
+from nodewise.data.encoders.encoder import EncodedColumn, Encoder
+from nodewise.data.sources.source import SourceTable
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,6 @@ class MatrixColumns(Encoder):
         """The names."""
         return self.features
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """The columns of these names."""
-        return Block(table.frame[list(self.features)].to_numpy(dtype=np.float32))
+        return EncodedColumn(table.frame[list(self.features)].to_numpy(dtype=np.float32))

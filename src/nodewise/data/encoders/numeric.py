@@ -1,4 +1,4 @@
-"""Numbers: filled where missing, centerd and scaled."""
+"""Numbers: filled where missing, centered and scaled."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.cells import numbers_in
-from nodewise.data.encoders.encoder import Block, Encoder
+from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import Missing
-from nodewise.data.sources.source import Table, among
+from nodewise.data.sources.cells import numbers_in
+from nodewise.data.sources.source import SourceTable, among
 
 _FILL: dict[Missing, Callable[[NDArray[np.float64]], Any]] = {
     "mean": np.mean,
@@ -39,7 +39,7 @@ class NumericColumn(Encoder):
     scale: float = 1.0
 
     @classmethod
-    def fit(cls, table: Table, column: str, missing: Missing, scale: bool) -> NumericColumn:
+    def fit(cls, table: SourceTable, column: str, missing: Missing, scale: bool) -> NumericColumn:
         """Learn what to fill in and how to scale.
 
         A column of zeros and ones alone is left as it is: it has a sensible scale already, and
@@ -68,7 +68,7 @@ class NumericColumn(Encoder):
         """The column's name."""
         return (self.column,)
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """One feature.
 
         Raises:
@@ -78,9 +78,9 @@ class NumericColumn(Encoder):
         scaled = (self.filled(table, given) - self.mean) / self.scale
         filling = "" if self.fill is None else f"{self.fill:.6g}"
         empty = int(np.isnan(given).sum())
-        return Block(scaled.astype(np.float32)[:, None], empty=empty, taken_for=filling)
+        return EncodedColumn(scaled.astype(np.float32)[:, None], empty=empty, counts_as=filling)
 
-    def filled(self, table: Table, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def filled(self, table: SourceTable, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The numbers with empty cells filled.
 
         Raises:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from nodewise.data.encoders.encoder import Block, Encoder
+from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import TextAs
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.source import SourceTable
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class WordsColumn(Encoder):
     idf: tuple[float, ...] = ()
 
     @classmethod
-    def fit(cls, table: Table, column: str, text_as: TextAs, max_words: int) -> WordsColumn:
+    def fit(cls, table: SourceTable, column: str, text_as: TextAs, max_words: int) -> WordsColumn:
         """Learn the vocabulary: the most frequent words, `max_words` at most.
 
         Raises:
@@ -57,13 +57,13 @@ class WordsColumn(Encoder):
         """Each word behind the column's name."""
         return tuple(f"{self.column}:{word}" for word in self.words)
 
-    def encode(self, table: Table) -> Block:
+    def encode(self, table: SourceTable) -> EncodedColumn:
         """A feature for each word of the vocabulary."""
         texts, vectorizer = _texts(table, self.column), self._vectorizer()
         known, analyze = frozenset(self.words), vectorizer.build_analyzer()
         words = (word for text in texts for word in analyze(text))
         unknown = Counter(word for word in words if word not in known)
-        return Block(csr_matrix(vectorizer.transform(texts), dtype=np.float32), unknown)
+        return EncodedColumn(csr_matrix(vectorizer.transform(texts), dtype=np.float32), unknown)
 
     def _vectorizer(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
@@ -75,5 +75,5 @@ class WordsColumn(Encoder):
         return vectorizer
 
 
-def _texts(table: Table, column: str) -> list[str]:
+def _texts(table: SourceTable, column: str) -> list[str]:
     return list(table.frame[column].astype("str").fillna(""))

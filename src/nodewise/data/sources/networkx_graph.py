@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nodewise.data.build import build
 from nodewise.data.graph import GraphTable
-from nodewise.data.options import Options, Wish
+from nodewise.data.options import ReadOptions, chosen_options, with_option_names
+from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.open_source import FrameSource
 from nodewise.errors import TableError
 
-_NODE = "(node)"  # in parentheses, since no attribute of somebody's is called so
+_NODE = "(node)"  # in parentheses, so that it is the name of no attribute
 
 
-def from_networkx(graph: Any, **options: Unpack[Options]) -> GraphTable:
-    """Make a graph of a NetworkX one.
+@with_option_names
+def from_networkx(
+    graph: Any,
+    *,
+    options: ReadOptions | None = None,
+    preprocessing: Preprocessing | None = None,
+    **changes: Any,
+) -> GraphTable:
+    """Read a graph of NetworkX.
 
-    A node's id is the node itself. Node attributes are what columns are elsewhere; one that holds
-    vectors, such as `x=[0.1, 0.2]`, becomes a column for each entry: `x_0`, `x_1`. Edges have a
+    A node's id is the node itself. Node attributes are read as columns; one that holds vectors,
+    such as `x=[0.1, 0.2]`, becomes a column for each entry: `x_0`, `x_1`. Edges have a
     direction if the graph says so; parallel edges are one.
 
     Args:
         graph: A NetworkX graph.
-        **options: Those of `read_graph`, but for `id`, `source`, `target` and `directed`; `label`,
-            `split`, `features` and `text` name node attributes, `weight` an edge attribute.
+        options: Which attributes are what; `label`, `split`, `features` and `text` name node
+            attributes, `weight` an edge attribute. `id`, `source`, `target` and `directed` are
+            those of the graph.
+        preprocessing: That of an earlier graph, to make the same features and classes.
+        **changes: Fields of `ReadOptions`, such as `label="topic"`; they override `options`.
 
     Returns:
         The graph, with NetworkX's nodes as `ids`.
@@ -43,10 +55,11 @@ def from_networkx(graph: Any, **options: Unpack[Options]) -> GraphTable:
     ends = pd.DataFrame([(source, target) for source, target in graph.edges()], dtype=object)
     attributes = pd.DataFrame([attributes for *_, attributes in graph.edges(data=True)])
     edges = pd.concat([ends.set_axis(["source", "target"], axis=1), attributes], axis=1)
-    options = {**options, "id": _NODE, "source": "source", "target": "target"}
-    options["directed"] = graph.is_directed()
     sources = FrameSource("nodes", _spread(nodes)), FrameSource("edges", edges)
-    return build(*sources, Wish.of(options))
+    ends = {"id": _NODE, "source": "source", "target": "target"}
+    chosen = chosen_options(options, changes, preprocessing)
+    chosen = replace(chosen, **ends, directed=graph.is_directed())
+    return build(*sources, chosen, preprocessing)
 
 
 def _spread(nodes: Any) -> Any:

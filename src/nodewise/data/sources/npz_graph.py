@@ -8,45 +8,46 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.cells import in_order
 from nodewise.data.edges import connect
 from nodewise.data.encoders.matrix import MatrixColumns
 from nodewise.data.graph import GraphTable, Parts, assemble
-from nodewise.data.labels import Labels, no_labels
-from nodewise.data.notes import roles_note
-from nodewise.data.options import Roles, Wish
+from nodewise.data.nodes import Labels, no_labels
+from nodewise.data.options import ReadOptions, Roles
 from nodewise.data.preprocessing import Preprocessing
+from nodewise.data.sources.cells import in_order
 from nodewise.data.sources.npz_arrays import NpzArrays
 from nodewise.data.splits import PARTS, Split
+from nodewise.data.summary import roles_note
 from nodewise.errors import GraphError
 
 
-def read_npz(path: Path, wish: Wish) -> GraphTable:
+def read_npz(path: Path, options: ReadOptions, stored: Preprocessing | None = None) -> GraphTable:
     """Read a graph from an npz file; its features are taken as they are.
 
-    Features are `attr_data` and its kin of a CSR matrix, or one of the arrays `attr_matrix`,
-    `node_features`, `x`, `features`; edges are `adj_data` and its kin, or `edges` (edges, 2), or
-    `edge_index` (2, edges); labels `labels`, `node_labels` or `y`; masks `train_mask` or
-    `train_masks`, of which the first is taken, and so on; `class_names`, `attr_names` and
-    `node_ids` are names; `directed` is true where edges have a direction. Weights are used where
-    `weight` names the array that has them.
+    Features are `attr_data` and the other arrays of a CSR matrix, or one of the arrays
+    `attr_matrix`, `node_features`, `x`, `features`; edges are `adj_data` and so on, or `edges`
+    (edges, 2), or `edge_index` (2, edges); labels `labels`, `node_labels` or `y`; masks
+    `train_mask` or `train_masks`, of which the first is used, and so on; `class_names`,
+    `attr_names` and `node_ids` are names; `directed` is true where edges have a direction. Weights
+    are used where `weight` names the array that has them.
 
     Raises:
         TableError: The file is damaged, or has no such arrays.
     """
     file = NpzArrays.load(path)
     x = file.features()
-    labels = _labels(file, x.shape[0], wish.preprocessing)
-    fitted = _preprocessing(file, x.shape[1], labels, wish)
+    labels = _labels(file, x.shape[0], stored)
+    fitted = stored or _new_preprocessing(file, x.shape[1], labels, options)
+    _check_width(file, x.shape[1], fitted)
     ends = file.ends(x.shape[0])
-    name = wish.roles.weight or fitted.roles.weight
+    name = options.weight or fitted.roles.weight
     weight = None if name is None else file.weights(name, ends.shape[1])
     edges = connect(ends, x.shape[0], directed=fitted.directed, weight=weight)
     ids = file.ids(x.shape[0])
     notes = tuple(_weight_notes(file, name, ends.shape[1]))
     parts = Parts(ids, x, edges, labels, fitted, split=_split(file, labels.y), notes=notes)
     try:
-        return assemble(parts, wish.sparse)
+        return assemble(parts, options.sparse)
     except GraphError as error:
         raise file.error(str(error), way_out="mend the arrays and save them again") from error
 
@@ -93,20 +94,23 @@ def _numbered(numbers: NDArray[np.int64]) -> Labels:
     return Labels(np.where(numbers >= 0, y, -1), names)
 
 
-def _preprocessing(file: NpzArrays, width: int, labels: Labels, wish: Wish) -> Preprocessing:
+def _new_preprocessing(
+    file: NpzArrays, width: int, labels: Labels, options: ReadOptions
+) -> Preprocessing:
     names = file.names("attr_names", width) or tuple(f"feature_{i}" for i in range(width))
-    if wish.preprocessing is None:
-        encoders = (MatrixColumns(features=names),)
-        directed, roles = wish.directed or file.directed, Roles(weight=wish.roles.weight)
-        return Preprocessing(encoders, labels.class_names, roles, directed)
-    expected = len(wish.preprocessing.feature_names)
+    encoders = (MatrixColumns(features=names),)
+    directed, roles = options.directed or file.directed, Roles(weight=options.weight)
+    return Preprocessing(encoders, labels.class_names, roles, directed)
+
+
+def _check_width(file: NpzArrays, width: int, fitted: Preprocessing) -> None:
+    expected = len(fitted.feature_names)
     if width != expected:
         raise file.error(
             f"the model was fitted to {expected} features",
             value=width,
             way_out="give a graph with the same features",
         )
-    return wish.preprocessing
 
 
 def _split(file: NpzArrays, y: NDArray[np.int64]) -> Split | None:

@@ -1,4 +1,4 @@
-"""Whatever holds a table, opened: a path, a pandas frame, a list of pairs."""
+"""`open_source`: a table's header, from a file, a pandas frame or a list of pairs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from nodewise.data.sources.dialect import find_dialect
-from nodewise.data.sources.first_bytes import PARQUET, check_text, first_bytes
-from nodewise.data.sources.source import Source, Table
+from nodewise.data.sources.input_file import PARQUET, InputFile, check_text
+from nodewise.data.sources.source import Source, SourceTable
 from nodewise.data.sources.text_source import TextSource
 from nodewise.errors import TableError
 
@@ -21,7 +21,7 @@ def open_source(thing: Any, name: str, *, header: bool = True) -> Source:
     """Open a table.
 
     Args:
-        thing: A path, a frame, or, for edges, pairs: an array or a list of shape (edges, 2).
+        thing: A file, a frame, or, for edges, pairs: an array or a list of shape (edges, 2).
         name: What the table is, `nodes` or `edges`, where it has no path.
         header: Whether a text file must begin with a header.
 
@@ -29,18 +29,19 @@ def open_source(thing: Any, name: str, *, header: bool = True) -> Source:
         TableError: It cannot be opened, or has no sound header.
     """
     if isinstance(thing, str | os.PathLike):
-        return _open_path(Path(thing).expanduser(), header)
+        thing = InputFile.open(Path(thing))
+    if isinstance(thing, InputFile):
+        return _open_file(thing, header)
     if isinstance(thing, pd.DataFrame):
         return FrameSource(name, thing)
     return FrameSource(name, _pairs(thing, name))
 
 
-def _open_path(path: Path, header: bool) -> Source:
-    head = first_bytes(path)
-    if head.startswith(PARQUET):
-        return ParquetSource(path)
-    check_text(path, head)
-    return TextSource(path, find_dialect(path, head, header=header))
+def _open_file(file: InputFile, header: bool) -> Source:
+    if file.head.startswith(PARQUET):
+        return ParquetSource(file.path)
+    check_text(file.path, file.head)
+    return TextSource(file.path, find_dialect(file.path, file.head, header=header))
 
 
 def _pairs(thing: Any, name: str) -> Any:
@@ -56,7 +57,7 @@ def _pairs(thing: Any, name: str) -> Any:
 
 
 class FrameSource(Source):
-    """A pandas frame; its rows are called by their index."""
+    """A pandas frame; errors name rows by its index."""
 
     def __init__(self, name: str, frame: Any) -> None:
         self.name, self._frame = name, frame
@@ -70,13 +71,13 @@ class FrameSource(Source):
                 way_out="give every column a name of its own",
             )
 
-    def read(self, as_text: Collection[str]) -> Table:
+    def read(self, as_text: Collection[str]) -> SourceTable:
         """The frame, its rows numbered from 0; cells keep their types."""
         index = self._frame.index
         if len(index) == 0:
             raise TableError(self.name, "has no rows", way_out="give a row for each node or edge")
         frame = self._frame.set_axis(list(self.columns), axis=1).reset_index(drop=True)
-        return Table(self.name, frame, lambda row: f"row {index[row]!r}")
+        return SourceTable(self.name, frame, lambda row: f"row {index[row]!r}")
 
 
 class ParquetSource(Source):
@@ -85,28 +86,27 @@ class ParquetSource(Source):
     def __init__(self, path: Path) -> None:
         from pyarrow import parquet
 
-        self.name, self._path = str(path), path
+        self.name = str(path)
         try:
-            self._schema = parquet.read_schema(path)
+            self._file = parquet.ParquetFile(path)
         except Exception as error:  # Arrow has an exception for each way of being damaged
             raise self._broken(error) from error
-        self.columns = tuple(self._schema.names)
+        self.columns = tuple(self._file.schema_arrow.names)
 
-    def read(self, as_text: Collection[str]) -> Table:
+    def read(self, as_text: Collection[str]) -> SourceTable:
         """Read all rows; columns have the types they were saved with.
 
         Raises:
             TableError: The file is damaged, or has no rows.
         """
-        from pyarrow import parquet
-
         try:
-            # An index that pandas saved comes as a column, like any other.
-            frame = parquet.read_table(self._path).to_pandas(ignore_metadata=True)
+            # An index that pandas saved is read as a column, like any other.
+            with self._file as file:
+                frame = file.read().to_pandas(ignore_metadata=True)
         except Exception as error:
             raise self._broken(error) from error
         source = FrameSource(self.name, frame).read(as_text)
-        return Table(self.name, source.frame, lambda row: f"row {row + 1}")
+        return SourceTable(self.name, source.frame, lambda row: f"row {row + 1}")
 
     def _broken(self, error: Exception) -> TableError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

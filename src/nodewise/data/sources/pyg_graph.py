@@ -1,8 +1,9 @@
-"""PyG's own graphs: checked, and passed on as they are."""
+"""Graphs of PyG, as they are, with a summary."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from nodewise.data.checks import check_data
 from nodewise.data.edges import connect
 from nodewise.data.encoders.matrix import MatrixColumns
 from nodewise.data.graph import GraphTable, features_by_kind
-from nodewise.data.labels import Labels, no_labels
+from nodewise.data.nodes import Labels, no_labels
 from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.split_checks import MASKS
 from nodewise.data.splits import Split
@@ -22,13 +23,23 @@ if TYPE_CHECKING:
 
 
 def from_pyg(data: Data) -> GraphTable:
-    """Check a graph of PyG's and tell what is in it; `data` itself is passed on, unchanged.
+    """Check a graph of PyG and summarize it; `data` itself is in the result, unchanged.
 
     Raises:
         GraphError: The graph is malformed.
         SplitError: Its masks are.
     """
     check_data(data)
+    return describe(data)
+
+
+def describe(data: Data, source: Mapping[str, Any] | None = None) -> GraphTable:
+    """A graph that has been checked, with its summary.
+
+    Args:
+        data: The graph.
+        source: Where it comes from, as a run's record has it.
+    """
     nodes, width = data.x.shape
     index = data.edge_index.cpu().numpy()
     directed = not _goes_both_ways(index, nodes)
@@ -46,7 +57,7 @@ def from_pyg(data: Data) -> GraphTable:
         features=features_by_kind(fitted),
         split=_split_sizes(data),
     )
-    return GraphTable(data, tuple(range(nodes)), summary, fitted)
+    return GraphTable(data, tuple(range(nodes)), summary, fitted, source or {})
 
 
 def _labels(data: Data, nodes: int) -> Labels:

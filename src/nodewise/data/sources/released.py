@@ -6,16 +6,17 @@ id, its label's number, its features. A line of `graph.edge` is an edge; there i
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from nodewise.data.build import build
 from nodewise.data.graph import GraphTable
 from nodewise.data.index_arrays import WIDEST
-from nodewise.data.options import Roles, Wish
+from nodewise.data.options import ReadOptions, Roles
+from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.dialect import Dialect
-from nodewise.data.sources.first_bytes import check_text, first_bytes
-from nodewise.data.sources.open_source import open_source
+from nodewise.data.sources.input_file import InputFile, check_text
 from nodewise.data.sources.source import Source
 from nodewise.data.sources.text_source import TextSource
 from nodewise.errors import TableError
@@ -29,28 +30,31 @@ def is_released(path: Path) -> bool:
     return path.name.endswith(tuple(_ENDINGS))
 
 
-def read_released(path: Path, edges: Source | None, wish: Wish) -> GraphTable:
+def read_released(
+    file: InputFile, edges: Source, options: ReadOptions, fitted: Preprocessing | None
+) -> GraphTable:
     """Read such a graph; features are taken as they are, and a label of -1 is none.
 
     Args:
-        path: The file of nodes.
-        edges: The edges; None looks for `graph.edge` beside `graph.node`.
-        wish: What is asked for; the columns are what the format says.
+        file: The nodes.
+        edges: The edges.
+        options: How to read them; the format itself says which columns are id and label.
+        fitted: The preprocessing of an earlier table, or None.
 
     Raises:
         TableError: A file is not of that format.
     """
-    nodes = _nodes(path)
-    roles = Roles(id="id", label="label", weight=wish.roles.weight)
-    unlabeled = (*wish.unlabeled, "-1")
-    asked = replace(wish, roles=roles, scale=False, unlabeled=unlabeled)
-    return build(nodes, edges or open_source(edges_beside(path), "edges", header=False), asked)
+    unlabeled = (*options.unlabeled, "-1")
+    columns: dict[str, Any] = {role.name: None for role in fields(Roles)}
+    columns |= {"id": "id", "label": "label", "weight": options.weight}
+    changed = replace(options, **columns, scale=False, unlabeled=unlabeled)
+    return build(_nodes(file), edges, changed, fitted)
 
 
-def _nodes(path: Path) -> TextSource:
-    head = first_bytes(path)
-    check_text(path, head)
-    line = head.split(b"\n", 1)[0].strip()
+def _nodes(file: InputFile) -> TextSource:
+    path = file.path
+    check_text(path, file.head)
+    line = file.head.split(b"\n", 1)[0].strip()
     counts = line.split(b"\t")
     if len(counts) != 2 or not all(count.isdigit() for count in counts):
         raise TableError(

@@ -1,4 +1,4 @@
-"""A table before and after it is read: what it is called, its columns, where its rows stand."""
+"""A table before its rows are read (`Source`) and after (`SourceTable`); words of messages."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _SHOWN, _LONG = 12, 60
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A frame that can say where a cell came from.
+class SourceTable:
+    """A frame that knows where each of its cells came from.
 
     Args:
         name: The file's path, or what the table is.
         frame: The pandas frame, its columns named by strings, its rows numbered from 0.
-        place: The number of a row to what its owner calls it, such as `line 7`.
-        cell: A row's number and a column to the cell as its owner wrote it; None where the frame
-            has it so.
+        place: The number of a row to its place in the file, such as `line 7`.
+        cell: A row's number and a column to the cell as the file has it; None where the frame has
+            it.
     """
 
     name: str
@@ -57,17 +57,16 @@ class Table:
 
 
 class Source:
-    """A table that is known by its header, and not read yet.
+    """A table whose header has been read, and not its rows.
 
-    Which columns hold names, and must not be taken for numbers, is only known once the header is;
-    hence two steps.
+    The header decides which columns hold names, and must not be read as numbers; hence two steps.
     """
 
     name: str
     columns: tuple[str, ...]
 
-    def read(self, as_text: Collection[str]) -> Table:
-        """Read the table, the columns `as_text` as they are written."""
+    def read(self, as_text: Collection[str]) -> SourceTable:
+        """Read the rows; cells of the columns `as_text` stay texts."""
         raise NotImplementedError
 
     def column(self, asked: str, role: str) -> str:

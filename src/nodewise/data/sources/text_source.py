@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from nodewise.data.sources.dialect import Dialect
-from nodewise.data.sources.first_bytes import damaged_gzip, open_file, unreadable
-from nodewise.data.sources.source import Source, Table
-from nodewise.data.sources.text_lines import TextLines
+from nodewise.data.sources.dialect import Dialect, not_utf8
+from nodewise.data.sources.input_file import damaged_gzip, unpacked, unreadable
+from nodewise.data.sources.source import Source, SourceTable
 from nodewise.errors import TableError
 
 # What people write for a number they do not have. In columns of names only an empty cell is
@@ -29,7 +32,7 @@ class TextSource(Source):
         self.name, self.columns = str(path), dialect.columns
         self._path, self._dialect, self._lines = path, dialect, TextLines(path, dialect)
 
-    def read(self, as_text: Collection[str]) -> Table:
+    def read(self, as_text: Collection[str]) -> SourceTable:
         """Read all rows.
 
         Raises:
@@ -37,8 +40,10 @@ class TextSource(Source):
                 its gzip is damaged, or there are no rows.
         """
         try:
-            self._lines.check_quotes()
-            table = self._arrow(as_text)
+            with unpacked(self._path) as stream:
+                self._lines.check_quotes(stream)
+                stream.seek(0)
+                table = self._arrow(stream, as_text)
         except (EOFError, zlib.error) as error:
             raise damaged_gzip(self._path) from error
         except OSError as error:
@@ -47,9 +52,9 @@ class TextSource(Source):
             raise TableError(
                 self.name, "has a header and no rows", way_out="give a row for each node or edge"
             )
-        return Table(self.name, table.to_pandas(), self._lines.place, self._lines.cell)
+        return SourceTable(self.name, table.to_pandas(), self._lines.place, self._lines.cell)
 
-    def _arrow(self, as_text: Collection[str]) -> Any:
+    def _arrow(self, stream: BinaryIO, as_text: Collection[str]) -> Any:
         import pyarrow as pa
         from pyarrow import csv
 
@@ -63,10 +68,104 @@ class TextSource(Source):
         read = csv.ReadOptions(column_names=names, skip_rows=skip)
         parse = csv.ParseOptions(delimiter=self._dialect.delimiter, newlines_in_values=True)
         try:
-            with open_file(self._path) as stream:
-                table = csv.read_csv(stream, read, parse, convert)
+            table = csv.read_csv(stream, read, parse, convert)
         except pa.ArrowInvalid as error:
             raise self._lines.diagnosis(error) from error
         if any(pa.types.is_binary(field.type) for field in table.schema):
             raise self._lines.diagnosis("bytes that are no text")
         return table
+
+
+@dataclass(frozen=True)
+class TextLines:
+    """A text table, line by line: slower, and only to say where an error is.
+
+    Lines count from 1; a quoted cell may span several.
+    """
+
+    path: Path
+    dialect: Dialect
+
+    def place(self, row: int) -> str:
+        """The line where a row starts; rows count from 0."""
+        starts = (start for start, cells in self._records() if cells)
+        try:
+            return f"line {next(islice(starts, row, None))}"
+        except TableError:  # a cell beyond the module's limit of 128 KB
+            return f"row {row + 1}"
+
+    def cell(self, row: int, column: str) -> str:
+        """A cell as it is written; rows count from 0."""
+        records = (cells for _, cells in self._records() if cells)
+        try:
+            return next(islice(records, row, None))[self.dialect.columns.index(column)].strip()
+        except TableError:  # a cell before it is beyond the module's limit of 128 KB
+            return ""
+
+    def check_quotes(self, stream: BinaryIO) -> None:
+        """Check that every quote ends: one that does not turns the rest of the file into a cell.
+
+        Args:
+            stream: The file, from its first byte.
+
+        Raises:
+            TableError: A quote does not end.
+        """
+        count = 0
+        while chunk := stream.read(1 << 20):
+            count += chunk.count(b'"')
+        if count % 2:  # a lone quote within a cell, 5" long, is harmless
+            whole = replace(self.dialect, first_row=0)
+            for _ in TextLines(self.path, whole)._records(strict=True):
+                pass
+
+    def diagnosis(self, reason: object) -> TableError:
+        """The error for a file that Arrow cannot read; it has `reason` if no line is wrong."""
+        return self._bad_bytes() or self._bad_width() or self._unknown(reason)
+
+    def _records(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The line where each record after the header starts, and its cells."""
+        skipped = self.dialect.first_row
+        with unpacked(self.path) as stream:
+            text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="")
+            for _ in range(skipped):
+                text.readline()
+            reader = csv.reader(text, delimiter=self.dialect.delimiter, strict=strict)
+            start = skipped + 1
+            try:
+                for cells in reader:
+                    yield start, cells
+                    start = skipped + reader.line_num + 1
+            except csv.Error as error:
+                raise self._error(start, f"cannot be split into cells: {error}") from error
+
+    def _bad_bytes(self) -> TableError | None:
+        with unpacked(self.path) as stream:
+            for line, content in enumerate(stream, 1):
+                try:
+                    content.decode("utf-8-sig")
+                except UnicodeDecodeError as error:
+                    return not_utf8(self.path, line, content[error.start])
+        return None
+
+    def _bad_width(self) -> TableError | None:
+        expected = len(self.dialect.columns)
+        for start, cells in self._records():
+            if cells and len(cells) != expected:
+                problem = f"has {len(cells)} cells where {expected} columns are"
+                return self._error(start, problem, self.dialect.delimiter.join(cells))
+        return None
+
+    def _unknown(self, reason: object) -> TableError:
+        return TableError(
+            str(self.path), f"cannot be read ({reason})", way_out="check how it is written"
+        )
+
+    def _error(self, line: int, problem: str, value: object = None) -> TableError:
+        return TableError(
+            str(self.path),
+            problem,
+            row=f"line {line}",
+            value=value,
+            way_out=f"mend the line; a cell with {self.dialect.delimiter!r} in it goes in quotes",
+        )

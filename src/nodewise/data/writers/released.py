@@ -2,60 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nodewise.data.sources.released import edges_beside
-from nodewise.data.writers.plain_graph import PlainGraph
-from nodewise.data.writers.table_file import write_rows
+from nodewise.data.writers.arrays import (
+    EdgeRows,
+    dense_chunks,
+    edges_of,
+    features_of,
+    ids_array,
+    labels_of,
+    masks_of,
+)
+from nodewise.data.writers.tables import write_rows
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
-def write_released(path: Path, graph: PlainGraph) -> tuple[str, ...]:
-    """Write both files, the edges beside the nodes; gives what the format has no room for."""
+def write_released(
+    path: Path, data: Data, ids: Sequence[Any]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Write both files, the edges beside the nodes.
+
+    Returns:
+        The options that read them back, and what the format has no room for, a clause each.
+    """
     import pyarrow as pa
 
-    numbered = graph if _whole_numbers(graph) else replace(graph, ids=np.arange(len(graph.ids)))
-    _write_nodes(path, numbered)
-    table = pa.table([pa.array(numbered.ids[nodes]) for nodes in graph.ends], ["source", "target"])
+    edges, names = edges_of(data), ids_array(ids)
+    whole = all(str(name).isdigit() for name in names.tolist())
+    numbers = names if whole else np.arange(len(names))
+    _write_nodes(path, data, numbers)
+    table = pa.table([pa.array(numbers[nodes]) for nodes in edges.ends], ["source", "target"])
     write_rows(edges_beside(path), table.schema, [table])
-    return tuple(_left_out(graph))
+    notes = () if whole else ("ids are not whole numbers, so nodes are numbered from 0",)
+    return {"directed": True} if edges.directed else {}, (*notes, *_left_out(data, edges))
 
 
-def _write_nodes(path: Path, graph: PlainGraph) -> None:
+def _write_nodes(path: Path, data: Data, numbers: NDArray[Any]) -> None:
     import pyarrow as pa
 
-    nodes, width = graph.features.shape
-    about = [pa.array(graph.ids), pa.array(graph.y)]
-    types = [*(column.type for column in about), *[pa.float32()] * width]
+    features, _ = features_of(data)
+    nodes, width = features.shape
+    first = [pa.array(numbers), pa.array(labels_of(data)[0])]
+    types = [*(column.type for column in first), *[pa.float32()] * width]
     schema = pa.schema([(f"column_{i}", kind) for i, kind in enumerate(types)])
 
     def batches() -> Iterator[Any]:
-        for rows, block in graph.dense_chunks():
-            first = [column[rows.start : rows.stop] for column in about]
-            columns = [*first, *map(pa.array, np.ascontiguousarray(block.T))]
+        for rows, chunk in dense_chunks(features):
+            cut = [column[rows.start : rows.stop] for column in first]
+            columns = [*cut, *map(pa.array, np.ascontiguousarray(chunk.T))]
             yield pa.table(columns, schema=schema)
 
     write_rows(path, schema, batches(), f"{nodes}\t{width}\n")
 
 
-def _whole_numbers(graph: PlainGraph) -> bool:
-    return all(str(name).isdigit() for name in graph.ids.tolist())
-
-
-def _left_out(graph: PlainGraph) -> Iterator[str]:
-    if not _whole_numbers(graph):
-        yield "ids are not whole numbers, so nodes are numbered from 0"
+def _left_out(data: Data, edges: EdgeRows) -> Iterator[str]:
+    _, class_names = labels_of(data)
     yield "features have no names"
-    if graph.class_names != tuple(str(k) for k in range(len(graph.class_names))):
-        named = ", ".join(f"{k} {name}" for k, name in enumerate(graph.class_names))
+    if class_names != tuple(str(k) for k in range(len(class_names))):
+        named = ", ".join(f"{k} {name}" for k, name in enumerate(class_names))
         yield f"classes have numbers: {named}"
-    if not graph.class_names:
+    if not class_names:
         yield "no node has a label, and this format cannot be read without"
-    if graph.masks:
+    if masks_of(data):
         yield "the split is left out"
-    if graph.weights is not None:
+    if edges.weights is not None:
         yield "weights of edges are left out"

@@ -1,4 +1,4 @@
-"""`write_graph`: a graph out, in any of the forms that `read_graph` reads."""
+"""`write_graph`: a graph into files, in any form that `read_graph` reads."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from nodewise.data.checks import check_graph
 from nodewise.data.graph import GraphTable
 from nodewise.data.sources.released import edges_beside, is_released
 from nodewise.data.writers.npz import write_npz
-from nodewise.data.writers.plain_graph import PlainGraph
 from nodewise.data.writers.released import write_released
-from nodewise.data.writers.table_file import FORMATS
-from nodewise.data.writers.tables import write_edges, write_nodes
+from nodewise.data.writers.tables import FORMATS, write_edges, write_nodes
 from nodewise.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -48,10 +46,10 @@ def write_graph(
     """Write a graph; features are written as they are in `x`, encoded and scaled.
 
     Args:
-        graph: What `read_graph` gave, or a graph of PyG's.
+        graph: What `read_graph` returned, or a graph of PyG.
         out: `x.npz` for one file; `x.node` or `x.node.gz` for the files of the released program;
             any other name is a folder, which gets a table of nodes and one of edges.
-        ids: The nodes' own names, for a graph of PyG's; else they are numbers.
+        ids: The ids of the nodes, for a graph of PyG; else they are numbered.
         table_format: What tables are: csv, tsv, csv.gz, tsv.gz or parquet.
         force: Whether files that are there already are replaced.
 
@@ -65,9 +63,8 @@ def write_graph(
     files = files_for(out, table_format, force)
     data, names = (graph.data, graph.ids) if isinstance(graph, GraphTable) else (graph, ids)
     check_graph(data.x, data.edge_index)
-    plain = PlainGraph.of(data, names)
     try:
-        return _write(files, plain)
+        return _write(files, data, range(data.x.size(0)) if names is None else names)
     except OSError as error:
         raise InputError(
             str(out), f"cannot be written ({error.strerror})", way_out="choose another place"
@@ -113,15 +110,14 @@ def _check_free(files: tuple[Path, ...], force: bool) -> None:
             )
 
 
-def _write(files: tuple[Path, ...], graph: PlainGraph) -> Written:
+def _write(files: tuple[Path, ...], data: Data, ids: Sequence[Any]) -> Written:
     if len(files) == 1:
-        return Written(files, {"nodes": str(files[0]), **write_npz(files[0], graph)})
+        return Written(files, {"nodes": str(files[0]), **write_npz(files[0], data, ids)})
     nodes, edges = files
     found: dict[str, Any] = {"nodes": str(nodes), "edges": str(edges)}
-    if graph.directed:
-        found["directed"] = True
     if is_released(nodes):
-        return Written(files, found, write_released(nodes, graph))
+        options, notes = write_released(nodes, data, ids)
+        return Written(files, {**found, **options}, notes)
     # Edges last: a table of edges says that the nodes are there.
-    roles = write_nodes(nodes, graph) | write_edges(edges, graph)
-    return Written(files, {**found, **roles, "scale": False})
+    roles, ends = write_nodes(nodes, data, ids), write_edges(edges, data, ids)
+    return Written(files, {**found, **roles, **ends, "scale": False})

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from nodewise.data.readers import read_amazon, read_planetoid, read_wikipedia, undirected
-from nodewise.data.safe_pickle import loads
+from nodewise.data.published.readers import read_amazon, read_planetoid, read_wikipedia, undirected
+from nodewise.data.published.safe_pickle import loads
 from nodewise.errors import RawFileError
 from tests.data.raw_files import KNOWN, NODES, TRAIN, dumps, npz_file, planetoid_files
 

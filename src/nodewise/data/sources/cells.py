@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.source import SourceTable
 from nodewise.data.sources.text_source import MISSING
 
 _MISSING_WORDS = {word.lower() for word in MISSING if word} | {"unknown"}
@@ -48,15 +48,15 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def looks_missing(name: str) -> bool:
-    """Whether a name may be somebody's word for nothing; it may be Namibia as well."""
+    """Whether a name is also a usual word for a missing value, as NA is; it may mean Namibia."""
     return name.lower() in _MISSING_WORDS
 
 
-def numbers_in(table: Table, column: str, way_out: str) -> NDArray[np.float64]:
+def numbers_in(table: SourceTable, column: str, way_out: str) -> NDArray[np.float64]:
     """The numbers in a column, NaN where a cell is empty.
 
     Raises:
-        TableError: A cell is not a number, or infinite; `way_out` is said of the former.
+        TableError: A cell is not a number, or infinite; `way_out` goes with the former.
     """
     cells = table.frame[column]
     numbers = as_numbers(cells)
@@ -87,7 +87,7 @@ def as_numbers(cells: Any) -> NDArray[np.float64]:
 
 
 def is_empty(cells: Any) -> NDArray[np.bool_]:
-    """Where a cell says nothing, or that a number is missing."""
+    """Where a cell is empty, or has a word for a missing number."""
     if pd.api.types.is_numeric_dtype(cells.dtype):
         return np.asarray(cells.isna())
     return np.asarray(cells.isna() | cells.astype("str").str.strip().isin(MISSING))

@@ -1,4 +1,4 @@
-"""From somebody's own tables to predictions and back, through the real command."""
+"""From a user's tables to predictions and back, through the real command."""
 
 from __future__ import annotations
 
@@ -146,6 +146,37 @@ def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Pat
     # Who is far from the newcomer keeps every digit: features and model are the same.
     hermit = len(before) - 1
     assert after[hermit] == before[hermit]
+
+
+def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path) -> None:
+    nodes = pd.read_csv("nodes.csv", keep_default_na=False)
+    nodes["split"] = "train"  # of nodes without labels, which training would refuse
+    nodes["club"] = ["Mr. Hi", *[""] * 34]  # one class, of one node
+    nodes.to_csv("later_nodes.csv", index=False)
+    assert "has one class only" in refused(
+        "train", "--nodes", "later_nodes.csv", "--edges", "edges.csv", "--label", "club"
+    )
+    done("predict", "run", "--nodes", "later_nodes.csv", "--edges", "edges.csv", "--out", "a.csv")
+    done("predict", "run", "--out", "b.csv")
+    assert (here / "a.csv").read_bytes() == (here / "b.csv").read_bytes()
+
+
+def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sensible_split", "hold_out", "load_dataset"):
+        monkeypatch.setattr(f"nodewise.runs.task.{name}", lambda *_: pytest.fail("drawn"))
+    done("predict", "run", "--out", "labels.csv")
+
+
+def test_the_option_and_the_key_of_earlier_releases_still_work(here: Path) -> None:
+    nodes = pd.read_csv("nodes.csv", keep_default_na=False)
+    nodes["club"] = nodes["club"].replace("", "?")
+    nodes.to_csv("nodes.csv", index=False)
+    done(*TRAIN, "--unlabelled", "?", "--out", "old")
+    config = here / "old" / "config.toml"
+    assert "unlabeled = [" in config.read_text()
+    config.write_text(config.read_text().replace("unlabeled = [", "unlabelled = ["))
+    assert answer("evaluate", "old")["same_bits"] is True
+    assert answer(*TRAIN, "--unlabeled", "?", "--out", "old")["runs"]
 
 
 def test_the_same_tables_named_are_the_tables_of_training(here: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nodewise.data import download as download_module
-from nodewise.data.catalog import DATASETS
-from nodewise.data.files import RawFile, cache_folder, data_root
+from nodewise.data.published import files as files_module
+from nodewise.data.published.catalog import DATASETS
+from nodewise.data.published.files import RawFile, cache_folder, data_root
 from nodewise.errors import RawFileError
 from nodewise.io import replacing
 from tests.data.raw_files import mini_dataset, planetoid_files, sha256, write_files
@@ -90,7 +90,7 @@ def test_an_interrupted_download_leaves_nothing(
         seen.extend(everything_under(tmp_path))
         raise interruption
 
-    monkeypatch.setattr(download_module.Progress, "update", interrupt)
+    monkeypatch.setattr(files_module.Progress, "update", interrupt)
     with pytest.raises(interruption):
         raw_file(home, "whole").read(tmp_path)
     assert [path.suffix for path in seen] == [".part"]  # it was under way
@@ -125,7 +125,7 @@ def test_tls_is_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         contexts.append(context)
         raise OSError("seen enough")
 
-    monkeypatch.setattr(download_module, "urlopen", urlopen)
+    monkeypatch.setattr(files_module, "urlopen", urlopen)
     with pytest.raises(RawFileError, match="seen enough"):
         raw_file("https://127.0.0.1/", "whole").read(tmp_path)
     assert contexts[0].verify_mode == ssl.CERT_REQUIRED and contexts[0].check_hostname

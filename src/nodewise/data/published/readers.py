@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix, vstack
 from scipy.sparse.csgraph import connected_components
 
 from nodewise.data.index_arrays import ArrayChecks
-from nodewise.data.safe_pickle import FETCH, loads
+from nodewise.data.published.safe_pickle import FETCH, loads
 from nodewise.errors import RawFileError
 
 Masks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
@@ -22,7 +22,7 @@ Masks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class RawGraph:
-    """A graph as its files tell it, in plain arrays.
+    """A graph as its files have it, in plain arrays.
 
     Args:
         x: Features as scipy CSR, float32, shape (nodes, features).

@@ -1,8 +1,8 @@
 """Processed graphs, kept so that a data set is parsed once.
 
 One safetensors file per data set in the user's cache folder, arrays and a JSON header: opening it
-runs nothing. It is believed only if raw files, code and its own bytes are those it was made with;
-otherwise it is made again without a word.
+runs nothing. It is used only if raw files, code and its own bytes are those it was made with;
+otherwise it is made again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from safetensors.numpy import save
 from scipy.sparse import csr_matrix
 
 from nodewise._version import __version__
-from nodewise.data.files import RawFile, cache_folder
 from nodewise.data.index_arrays import ArrayChecks
-from nodewise.data.readers import Masks, RawGraph
+from nodewise.data.published.files import RawFile, cache_folder
+from nodewise.data.published.readers import Masks, RawGraph
 from nodewise.io import replacing
 
-_CODE = ("cache.py", "index_arrays.py", "readers.py", "safe_pickle.py")
+_CODE = (
+    "index_arrays.py",
+    *(f"published/{name}.py" for name in ("cache", "readers", "safe_pickle")),
+)
 _X = ("x_data", "x_indices", "x_indptr", "x_shape")
 _MASKS = ("train_masks", "val_masks", "test_masks")
 Arrays = dict[str, NDArray[Any]]

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nodewise.data import cache
-from nodewise.data.cache import cached
-from nodewise.data.catalog import Dataset
-from nodewise.data.readers import RawGraph
+from nodewise.data.published import cache
+from nodewise.data.published.cache import cached
+from nodewise.data.published.catalog import Dataset
+from nodewise.data.published.readers import RawGraph
 from nodewise.errors import RawFileError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
@@ -97,12 +97,15 @@ def test_other_code_makes_it_again(setting: Setting, monkeypatch: pytest.MonkeyP
     assert len(setting.builds) == 2
 
 
-@pytest.mark.parametrize("name", ["cache.py", "index_arrays.py", "readers.py", "safe_pickle.py"])
+@pytest.mark.parametrize(
+    "name",
+    ["index_arrays.py", *(f"published/{name}.py" for name in ("cache", "readers", "safe_pickle"))],
+)
 def test_the_code_version_is_that_of_the_sources(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = cache._code_version()
-    shutil.copytree(Path(cache.__file__).parent, tmp_path / "data")
+    shutil.copytree(Path(cache.__file__).parents[1], tmp_path / "data")
     monkeypatch.setattr(cache, "package_files", lambda _: tmp_path / "data")
     assert cache._code_version() == before
     with (tmp_path / "data" / name).open("a") as source:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nodewise.data.cells import in_order, names_in, numbers_in, positions
-from nodewise.data.sources.source import Table
+from nodewise.data.sources.cells import in_order, names_in, numbers_in, positions
+from nodewise.data.sources.source import SourceTable
 from nodewise.errors import TableError
 
 
@@ -52,11 +52,11 @@ def test_positions_among_known_names() -> None:
     ],
 )
 def test_numbers_in_a_column(cells: object, numbers: list[float]) -> None:
-    table = Table("t", pd.DataFrame({"a": cells}), str)
+    table = SourceTable("t", pd.DataFrame({"a": cells}), str)
     np.testing.assert_array_equal(numbers_in(table, "a", ""), numbers)
 
 
 def test_a_missing_mark_is_not_taken_for_the_bad_cell() -> None:
-    table = Table("t", pd.DataFrame({"a": ["1", "NA", "oops"]}), lambda row: f"row {row}")
+    table = SourceTable("t", pd.DataFrame({"a": ["1", "NA", "oops"]}), lambda row: f"row {row}")
     with pytest.raises(TableError, match=r"row 2, column 'a'.*oops.*do this"):
         numbers_in(table, "a", "do this")

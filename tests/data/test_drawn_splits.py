@@ -1,4 +1,4 @@
-"""A split for few labels: each class learns and validates."""
+"""Splits that are drawn: random, held out, and one for few labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nodewise as nw
+from nodewise.data.drawn_splits import hold_out, random_split
 from nodewise.errors import SplitError
+
+LABELS = np.arange(2000) % 4
 
 
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=5), st.integers(0, 3))
@@ -52,3 +55,37 @@ def test_classes_of_two_nodes_are_told() -> None:
 def test_labels_that_cannot_be_split(y: list[int], said: str) -> None:
     with pytest.raises(SplitError, match=said):
         nw.sensible_split(y)
+
+
+def test_random_split_has_the_sizes_asked_for() -> None:
+    split = random_split(LABELS, per_class=20, val=500, test=1000, seed=0)
+    assert np.bincount(LABELS[split.train]).tolist() == [20] * 4
+    assert (len(split.val), len(split.test)) == (500, 1000)
+
+
+def test_random_split_is_the_same_for_good() -> None:
+    split = random_split(LABELS, seed=7)
+    assert split.sha256() == "6e1dd80679f8d475a26586a3545695198d6869b7d80f357b0e2ffe5499248a76"
+    assert split == random_split(torch.as_tensor(LABELS), seed=7)
+    assert split != random_split(LABELS, seed=8)
+
+
+def test_test_none_takes_the_rest_and_unlabeled_nodes_are_never_drawn() -> None:
+    labels = np.where(np.arange(2000) < 300, -1, LABELS)
+    split = random_split(labels, val=100, test=None)
+    drawn = np.concatenate([split.train, split.val, split.test])
+    assert sorted(drawn.tolist()) == list(range(300, 2000))
+
+
+def test_a_fifth_of_each_class_is_held_out_for_validation() -> None:
+    y = torch.tensor([0] * 10 + [1] * 5 + [2] + [-1] * 4)
+    split = hold_out(range(16), y, test=[16, 17])
+    assert sorted(y[split.val.tolist()].tolist()) == [0, 0, 1]
+    assert sorted([*split.train, *split.val]) == list(range(16))
+    assert split.test.tolist() == [16, 17]
+    assert split == hold_out(range(16), y, test=[16, 17])
+
+
+def test_nothing_can_be_held_out_of_single_nodes() -> None:
+    with pytest.raises(SplitError, match="no class has two nodes"):
+        hold_out([0, 1], torch.tensor([0, 1]))
