@@ -51,8 +51,7 @@ def predict(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.runs.embeddings import write_embeddings
-    from nodewise.runs.predictions import write_predictions
+    from nodewise.runs.export import write_embeddings, write_predictions
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
@@ -79,7 +78,7 @@ def predict(
 def _check_paths(out: Path, embeddings: Path | None) -> None:
     """Check the names of the files before anything is computed."""
     from nodewise.errors import InputError
-    from nodewise.runs.node_table import check_table_path
+    from nodewise.runs.export import check_table_path
 
     check_table_path("--out", out)
     if embeddings is not None:

@@ -13,7 +13,7 @@ from torch.nn import Module
 from nodewise.data.fingerprints import names_sha256
 from nodewise.errors import GraphError, NodewiseError, RunError
 from nodewise.io import load_tensors
-from nodewise.runs.embeddings import embed
+from nodewise.runs.export import embed
 from nodewise.runs.folder import MODEL, RESULT, RunFolder
 from nodewise.runs.run import Factory, new_model
 from nodewise.training.engines import as_input
