@@ -54,7 +54,7 @@ def test_other_classes_are_refused_and_missing_labels_are_not(run: Path) -> None
     del data.y
     assert load_run(run).logits(data).shape == (60, 3)
     data.class_names = ["ant", "bee", "cat"]
-    with pytest.raises(GraphError, match="trained to tell 0, 1, 2"):
+    with pytest.raises(GraphError, match="trained on the classes 0, 1, 2"):
         load_run(run).logits(data)
     with pytest.raises(GraphError, match="4 classes"):
         load_run(run).logits(small_graph(classes=4))

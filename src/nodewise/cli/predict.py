@@ -12,7 +12,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
-    from nodewise.runs.saved import SavedModel
+    from nodewise.runs.saved import SavedRun
 
 DatasetName = Annotated[
     str | None, typer.Argument(help="Another data set with the same features, if not its own.")
@@ -89,7 +89,7 @@ def _check_paths(out: Path, embeddings: Path | None) -> None:
 
 
 def _graph(
-    model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
+    model: SavedRun, dataset: str | None, files: dict[str, str], root: Path | None
 ) -> GraphTable:
     """The graph to predict: the given tables or data set, or that of training."""
     from nodewise.runs.task import read_source
