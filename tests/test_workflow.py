@@ -10,9 +10,12 @@ from torch_geometric.data import Data
 from typer.testing import CliRunner
 
 import nodewise as nw
+from nodewise.cli.app import app
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.drawn_splits import random_split
 from nodewise.errors import GraphError, InputError, RecipeError, RunError, SplitError
+from nodewise.runs.run import Task, train_in
+from nodewise.runs.task import dataset_source, load_source, split_of
 from tests.test_estimator import QUICK, Sage
 from tests.training.tasks import small_graph
 
@@ -65,25 +68,16 @@ def test_a_folder_says_that_its_graph_was_in_memory(tmp_path: Path, data: Data) 
     assert (graph["source"], graph["sha256"]) == ("in memory", graph_sha256(data))
     with pytest.raises(InputError, match=r"in memory.*name a data set.*predict"):
         run.predict()
-    from nodewise.cli.app import app
-
     result = CliRunner().invoke(app, ["predict", str(run.folder)])
     assert result.exit_code != 0 and "in memory" in f"{result.output}{result.exception}"
 
 
 def test_the_graph_of_a_data_set_is_read_again(tmp_path: Path) -> None:
-    from nodewise.runs.run import train_in
-    from nodewise.runs.task import dataset_source, load_source, make_task
-
-    source = dataset_source("toy")
-    graph = load_source(source)
-    train_in(
-        tmp_path,
-        make_task(graph, source, "GCN", nw.load_recipe("nodewise", "GCN", "toy", QUICK)),
-        0,
-    )
+    source, recipe = dataset_source("toy"), nw.load_recipe("nodewise", "GCN", "toy", QUICK)
+    data = load_source(source).data
+    train_in(tmp_path, Task(data, split_of(data), source, "GCN", recipe), 0)
     run = nw.load_run(tmp_path)
-    assert (run.predict() == run.predict(graph.data)).all()
+    assert (run.predict() == run.predict(data)).all()
 
 
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: Data) -> None:
