@@ -16,7 +16,8 @@ ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "report", "cli"),
     ("ops", "data", "training"),
     ("models", "testing"),
-    ("experiments", "estimator"),
+    ("experiments", "workflow", "estimator"),
+    ("runs", "bound_graph", "estimator"),
     ("runs", "bench", "experiments"),
 )
 

@@ -6,15 +6,27 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
 from nodewise import NodeClassifier, read_graph
 from nodewise.data.drawn_splits import random_split
-from nodewise.errors import GraphError, RecipeError, RunError, SplitError
+from nodewise.errors import (
+    GraphError,
+    InputError,
+    RecipeError,
+    RunError,
+    SplitError,
+    UnknownNameError,
+)
+from nodewise.training.recipe import known_keys
 from tests.training.tasks import small_graph
 
 QUICK = {"epochs": 15, "hidden_channels": 4}
@@ -127,7 +139,7 @@ def test_what_is_no_graph_and_what_cannot_be_scored_is_told(data: Data) -> None:
         NodeClassifier("GCN").fit(table)
     trained = NodeClassifier("GCN", settings={"epochs": 2}, random_state=0).fit(data)
     bare = Data(x=data.x, edge_index=data.edge_index, y=data.y)
-    with pytest.raises(SplitError, match=r"test_mask.*score\(data, index\)"):
+    with pytest.raises(SplitError, match=r"test_mask.*score\(data, index="):
         trained.score(bare)
 
 
@@ -154,3 +166,144 @@ def test_a_given_model_is_kept_and_one_of_ones_own_is_refused(data: Data) -> Non
 
 def test_without_a_model_it_is_lgcn(data: Data) -> None:
     assert NodeClassifier(random_state=0, settings=QUICK).fit(data).result_["model"] == "LGCN"
+
+
+def test_it_is_a_classifier() -> None:
+    assert is_classifier(NodeClassifier())
+    tags = NodeClassifier(graph=small_graph()).__sklearn_tags__()
+    assert tags.estimator_type == "classifier" and tags.input_tags.one_d_array
+    assert not NodeClassifier().__sklearn_tags__().input_tags.two_d_array
+
+
+def test_every_generator_draws_a_seed(data: Data) -> None:
+    for make in (np.random.RandomState, np.random.default_rng):
+        seeds = []
+        for seed in (1, 1, 2):
+            clf = NodeClassifier("GCN", random_state=make(seed), settings={"epochs": 1})
+            seeds.append(clf.fit(data).result_["seed"])
+        assert seeds[0] == seeds[1] != seeds[2]
+    random_state = np.random.RandomState(1)
+    clf = NodeClassifier("GCN", random_state=random_state, settings={"epochs": 1})
+    assert clf.fit(data).result_["seed"] != clf.fit(data).result_["seed"]
+    for number in (7, np.int64(7)):
+        clf = NodeClassifier("GCN", random_state=number, settings={"epochs": 1})
+        assert clf.fit(data).result_["seed"] == 7
+    with pytest.raises(InputError, match="random_state: cannot be used as a seed"):
+        NodeClassifier("GCN", random_state="7").fit(data)  # type: ignore[arg-type]
+
+
+def test_keys_of_the_recipe_are_parameters(data: Data) -> None:
+    settings = {"epochs": 2}
+    clf = NodeClassifier("GCN", random_state=0, settings=settings)
+    assert clf.set_params(hidden_channels=4, verbose=False) is clf
+    assert clf.settings == {"epochs": 2, "hidden_channels": 4} and settings == {"epochs": 2}
+    assert clf.get_params()["hidden_channels"] == 4
+    assert "hidden_channels" not in clf.get_params(deep=False)
+    assert clone(clf).get_params() == clf.get_params()
+    assert clf.fit(data).result_["settings"]["hidden_channels"] == 4
+    with pytest.raises(UnknownNameError, match=r"parameter.*did you mean 'hidden_channels'"):
+        clf.set_params(hidden_chanels=4)
+    with pytest.raises(UnknownNameError, match="did you mean 'recipe'"):
+        clf.set_params(recepe="paper")
+
+
+def test_no_key_of_a_recipe_hides_a_parameter() -> None:
+    assert not NodeClassifier().get_params().keys() & known_keys().keys()
+
+
+def test_bound_to_a_graph_samples_are_nodes(data: Data) -> None:
+    X, y = np.arange(40), np.array(["ant", "bee", "cat"])[data.y.numpy()[:40]]
+    clf = NodeClassifier("GCN", random_state=0, settings=QUICK, graph=data).fit(X, y)
+    assert clf.classes_.tolist() == ["ant", "bee", "cat"] and clf.n_features_in_ == 1
+    nodes = np.array([50, 3, 3])
+    probabilities = clf.predict_proba(nodes)
+    assert probabilities.shape == (3, 3) and (probabilities[1] == probabilities[2]).all()
+    assert (clf.predict(nodes[:, None]) == clf.classes_[probabilities.argmax(1)]).all()
+    assert clf.score(X, y) == (clf.predict(X) == y).mean()
+    weights = np.arange(40)
+    expected = np.average(clf.predict(X) == y, weights=weights)
+    assert clf.score(X, y, sample_weight=weights) == pytest.approx(expected)
+    assert "train_mask" in data and "class_names" not in data
+
+
+def test_labels_outside_of_x_are_not_learned_from(data: Data) -> None:
+    other = data.clone()
+    other.y[40:] = 0
+    X, y = np.arange(40), data.y[:40]
+    one, two = (
+        NodeClassifier("LGCN", random_state=0, settings=QUICK, graph=graph).fit(X, y)
+        for graph in (data, other)
+    )
+    assert (one.predict_proba(X) == two.predict_proba(X)).all()
+
+
+def test_scikit_learn_tools_take_node_numbers(data: Data) -> None:
+    clf = NodeClassifier("GCN", random_state=0, settings=QUICK, graph=data)
+    X, y = np.arange(60), data.y.numpy()
+    assert cross_val_score(clf, X, y, cv=3, error_score="raise").shape == (3,)
+    search = GridSearchCV(clf, {"lambda_global": [1e-4, 1.0]}, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["lambda_global"] in (1e-4, 1.0)
+    assert search.best_estimator_.result_["settings"]["lambda_global"] in (1e-4, 1.0)
+    pipeline = make_pipeline(FunctionTransformer(), clf).fit(X[:, None], y)
+    assert (pipeline.predict(X[:, None]) == clone(clf).fit(X, y).predict(X)).all()
+    assert pipeline.set_params(nodeclassifier__epochs=3)[-1].settings == {**QUICK, "epochs": 3}
+    bag = BaggingClassifier(clf, n_estimators=2, random_state=0).fit(X[:, None], y)
+    assert bag.predict(X[:, None]).shape == (60,)
+
+
+def test_a_clone_shares_the_graph(data: Data) -> None:
+    clf = NodeClassifier(settings={"epochs": 1}, graph=data)
+    copied = clone(clf)
+    assert copied.graph is data and copied.settings is not clf.settings
+
+
+def test_a_bound_classifier_also_takes_a_graph(tmp_path: Path, data: Data) -> None:
+    clf = NodeClassifier("GCN", random_state=0, settings=QUICK, graph=data).fit(data)
+    unbound = NodeClassifier("GCN", random_state=0, settings=QUICK).fit(data)
+    assert clf.n_features_in_ == 7
+    assert (clf.predict_proba(data) == unbound.predict_proba(data)).all()
+    nodes = data.test_mask.nonzero().view(-1)
+    assert clf.score(nodes) == clf.score(data)
+    clf.save(tmp_path / "clf")
+    loaded = NodeClassifier.load(tmp_path / "clf", graph=data)
+    assert (loaded.predict(nodes) == clf.predict(data)[nodes.numpy()]).all()
+
+
+@pytest.mark.medium
+def test_a_recipe_can_be_chosen_for_nodes(data: Data) -> None:
+    clf = NodeClassifier(recipe="auto", random_state=0, settings=QUICK, graph=data)
+    clf.fit(np.arange(60), np.where(data.y == 0, "x", "y"))
+    assert clf.choice_ is not None and clf.classes_.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("index", [[0.0, 1.5], [0, 60], [-1, 0], [[0, 1], [2, 3]], [True]])
+def test_an_index_is_checked(data: Data, index: list[float]) -> None:
+    clf = NodeClassifier("GCN", random_state=0, settings={"epochs": 1})
+    with pytest.raises(InputError, match=r"train_index.*0 to 59"):
+        clf.fit(data, train_index=index)
+    with pytest.raises(InputError, match=r"val_index.*0 to 59"):
+        clf.fit(data, val_index=index)
+    with pytest.raises(InputError, match=r"index.*0 to 59"):
+        clf.fit(data).score(data, index=index)
+
+
+def test_nodes_without_labels_are_not_scored(data: Data) -> None:
+    clf = NodeClassifier("GCN", random_state=0, settings={"epochs": 1}).fit(data)
+    data.y[8] = -1
+    with pytest.raises(InputError, match=r"index\[1\]: contains a node that has no label"):
+        clf.score(data, index=[3, 8])
+    with pytest.raises(InputError, match="index: selects no node"):
+        clf.score(data, index=[])
+
+
+def test_arguments_of_the_other_form_are_refused(data: Data) -> None:
+    clf = NodeClassifier("GCN", settings={"epochs": 1}, graph=data)
+    with pytest.raises(InputError, match=r"y: does not go with this X; .*train_index="):
+        clf.fit(data, [0, 1])
+    with pytest.raises(InputError, match="train_index: does not go with this X"):
+        clf.fit([0, 1, 2, 3, 4, 5], train_index=[0, 1])
+    clf.fit(data)
+    with pytest.raises(InputError, match=r"y: does not go with this X; .*index="):
+        clf.score(data, [0, 1])
+    with pytest.raises(InputError, match="index: does not go with this X"):
+        clf.score([0, 1], index=[0, 1])

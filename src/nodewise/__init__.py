@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from nodewise.nn.localized_conv import LocalizedConv as LocalizedConv
     from nodewise.nn.penalty import Penalty as Penalty
     from nodewise.ops.dispatch import use_kernel as use_kernel
+    from nodewise.runs.saved import SavedRun as SavedRun
+    from nodewise.runs.saved import load_run as load_run
+    from nodewise.training.recipe import Recipe as Recipe
+    from nodewise.training.recipe import load_recipe as load_recipe
+    from nodewise.workflow import train as train
 
 _HOME = {
     "GraphTable": "nodewise.data.graph",
@@ -44,16 +49,21 @@ _HOME = {
     "Penalty": "nodewise.nn.penalty",
     "Preprocessing": "nodewise.data.preprocessing",
     "ReadOptions": "nodewise.data.options",
+    "Recipe": "nodewise.training.recipe",
+    "SavedRun": "nodewise.runs.saved",
     "Split": "nodewise.data.splits",
     "build_model": "nodewise.models.zoo",
     "from_networkx": "nodewise.data.sources.networkx_graph",
     "from_pandas": "nodewise.data.read_graph",
     "load_dataset": "nodewise.data.datasets",
+    "load_recipe": "nodewise.training.recipe",
+    "load_run": "nodewise.runs.saved",
     "localize": "nodewise.nn.localize",
     "random_split": "nodewise.data.drawn_splits",
     "read_graph": "nodewise.data.read_graph",
     "sensible_split": "nodewise.data.drawn_splits",
     "toy_graph": "nodewise.data.toy",
+    "train": "nodewise.workflow",
     "use_kernel": "nodewise.ops.dispatch",
     "write_graph": "nodewise.data.writers.write_graph",
 }
@@ -68,17 +78,22 @@ __all__ = [
     "Penalty",
     "Preprocessing",
     "ReadOptions",
+    "Recipe",
+    "SavedRun",
     "Split",
     "__version__",
     "build_model",
     "from_networkx",
     "from_pandas",
     "load_dataset",
+    "load_recipe",
+    "load_run",
     "localize",
     "random_split",
     "read_graph",
     "sensible_split",
     "toy_graph",
+    "train",
     "use_kernel",
     "write_graph",
 ]

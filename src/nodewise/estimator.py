@@ -1,159 +1,209 @@
-"""`NodeClassifier`: a graph in, labels out, with the manners of scikit-learn."""
+"""`NodeClassifier`: a graph in, labels out, as an estimator of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from torch import Tensor
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
 
-from nodewise.data.checks import check_data, check_graph, check_split
-from nodewise.data.drawn_splits import hold_out
-from nodewise.data.fingerprints import graph_sha256
+from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
+from nodewise.data.checks import check_data, check_graph
+from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
-from nodewise.errors import RecipeError, SplitError
-from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.choice import Selection, choose
+from nodewise.errors import InputError, SplitError, UnknownNameError
+from nodewise.experiments.choice import choose
 from nodewise.runs.folder import RunFolder, open_run
-from nodewise.runs.run import Factory, Task, Watch, train
-from nodewise.runs.saved import SavedModel, load_run
+from nodewise.runs.run import Factory, Watch, train
+from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
-from nodewise.training.recipe import Recipe, load_recipe, recipe_path
+from nodewise.training.recipe import Recipe, known_keys
+from nodewise.workflow import Plan, split_of_graph
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
     from torch_geometric.data import Data
 
+Seed = int | np.random.RandomState | np.random.Generator | None
 
-class NodeClassifier(BaseEstimator):  # type: ignore[misc]
-    """Trains a model on a graph and predicts the class of every node.
+
+class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Trains a model on a graph and predicts the class of each node.
+
+    It takes its samples in one of two forms. Where `X` is a graph, `fit(data)` trains on the nodes
+    of `data.train_mask` and `predict(data)` answers for all nodes. Bound to a graph,
+    `NodeClassifier(graph=data)`, it takes node numbers as `X`, whole numbers of shape (n,) or
+    (n, 1), and any labels as `y`, so that `cross_val_score`, `GridSearchCV` and `Pipeline` work:
+
+        clf = NodeClassifier("LGCN", graph=data)
+        nodes = data.train_mask.nonzero().view(-1).numpy()
+        search = GridSearchCV(clf, {"lambda_local": [1e-5, 1e-4]}).fit(nodes, data.y[nodes].numpy())
+
+    All nodes and edges of the graph pass messages, but only the nodes in `X` have labels. One in
+    five of them, of each class, is held out for early stopping: the same `X` gives the same nodes.
+
+    Every key of the recipe is a parameter as well: `set_params(lambda_local=1e-4)` is the same as
+    that key in `settings`, and `get_params()` contains the keys that are set.
 
     Args:
-        model: A name of the zoo, or a function that makes a model of your own from the numbers of
-            features and classes; its `forward` takes (x, edge_index). None takes LGCN, or with the
+        model: A name of the zoo, or a function that builds the user's model from the numbers of
+            features and classes; its `forward` takes (x, edge_index). None is LGCN, or with the
             recipe "auto" the model that validation prefers.
-        recipe: "paper", "official", "nodewise", the path of a TOML file, or "auto" to choose among
-            a few on the validation nodes.
-        random_state: The seed; None draws one.
+        recipe: "paper", "official", "nodewise", the path of a TOML file, a `Recipe`, or "auto" to
+            choose among a few on the validation nodes.
+        random_state: The seed, or a random generator that draws one for each `fit`; None draws
+            from NumPy's.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
         verbose: Whether to print a line every hundred epochs.
+        graph: The graph whose nodes are the samples; `clone` shares it and does not copy it.
 
     Attributes:
-        classes_: The classes: names where the graph has them, else numbers.
-        history_: A dictionary for every epoch.
+        classes_: The classes: sorted labels, or those of the graph, names where it has them.
+        n_features_in_: The number of features of the graph, or 1 for node numbers.
+        history_: A dictionary for each epoch.
         result_: The run's record.
         model_: The trained model.
-        choice_: How the recipe "auto" chose, as `choice.json` has it: the candidates with their
+        choice_: The content of `choice.json` with the recipe "auto": the candidates with their
             validation figures, and a `sentence` on whether localization helped. None for others.
     """
 
     def __init__(
         self,
         model: str | Factory | None = None,
-        recipe: str | Path = "nodewise",
-        random_state: int | None = None,
+        recipe: str | Path | Recipe = "nodewise",
+        random_state: Seed = None,
         settings: Mapping[str, Any] | None = None,
         verbose: bool = False,
+        graph: Data | None = None,
     ) -> None:
         self.model = model
         self.recipe = recipe
         self.random_state = random_state
         self.settings = settings
         self.verbose = verbose
+        self.graph = graph
 
     def fit(
         self,
-        data: Data,
+        X: Data | ArrayLike,
+        y: ArrayLike | None = None,
+        *,
         train_index: ArrayLike | None = None,
         val_index: ArrayLike | None = None,
     ) -> Self:
         """Train.
 
         Args:
-            data: A graph with `x`, `edge_index`, `y` (-1 for nodes without label), and masks unless
-                `train_index` is given.
-            train_index: The nodes to learn from, instead of `data.train_mask`.
-            val_index: The nodes that choose the epoch; without them, and without `data.val_mask`, a
-                fifth of the training nodes of each class is held out for that.
+            X: A graph with `x`, `edge_index`, `y` (-1 for unlabeled nodes), and masks unless
+                `train_index` is given; or numbers of nodes of the bound graph.
+            y: The labels of these nodes; None takes those of the bound graph.
+            train_index: The training nodes of a graph, instead of `train_mask`.
+            val_index: The nodes that choose the epoch, instead of `val_mask`, or some nodes of `X`.
+                Without them, a fifth of the training nodes of each class is held out.
 
         Raises:
-            GraphError: The graph cannot be used.
-            SplitError: There are no nodes to learn from, or they have no labels.
+            GraphError: The graph is malformed.
+            InputError: A node number is not whole or not in the graph, or labels do not fit.
+            SplitError: There are no training nodes, or they have no labels.
         """
-        check_data(data)
-        split = _split(data, train_index, val_index)
-        check_split(*split.masks(data.num_nodes), num_nodes=data.num_nodes, y=data.y)
-        drawn = np.random.randint(2**31) if self.random_state is None else self.random_state
-        if not is_auto(self.recipe):
-            recipe_path(self.recipe, also=(AUTO,))
-        learn = self._choose if is_auto(self.recipe) else self._train
-        learn(data, split, int(drawn))
-        self.n_features_in_ = int(data.x.size(1))
+        bound = self._bound_to(X)
+        if bound is not None:
+            _refuse("train_index", train_index, "leave it out: X contains the training nodes")
+            data, split, classes = bound.training_graph(X, y, val_index)
+        else:
+            check_data(X)
+            _refuse("y", y, "leave it out: the graph has labels; choose nodes with train_index=")
+            data, split = X, split_of_graph(X, train_index, val_index)
+            classes = graph_classes(data)
+        plan, seed = Plan(self.model, self.recipe, self.settings), _seed(self.random_state)
+        (self._choose if plan.is_auto else self._train)(plan, data, split, seed)
+        self.classes_ = classes
+        self.n_features_in_ = int(data.x.size(1)) if bound is None else 1
         return self
 
-    def _train(self, data: Data, split: Split, seed: int) -> None:
-        task = self._make_task(data, split)
+    def _train(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
+        task = plan.task(data, split)
         self.history_: list[Epoch] = []
-        engine, self.result_, _ = train(task, seed, watch=Watch(self._note))
+        engine, self.result_, _ = train(task, seed, watch=Watch(self._record))
         self.model_, self._config = engine.model.eval(), task.config(seed)
-        self.classes_ = _classes(task.class_names)
         self.choice_: dict[str, Any] | None = None
 
-    def _choose(self, data: Data, split: Split, seed: int) -> None:
-        """Choose a recipe in a folder that is gone afterwards, and keep its model."""
-        if not (self.model is None or isinstance(self.model, str)):
-            raise RecipeError(
-                "recipe", "'auto' is for models of the zoo", way_out="name another recipe"
-            )
-        contest, known = CandidateSet.load().of_model(self.model), graph_sha256(data)
-
-        def make(model: str, recipe: Recipe) -> Task:
-            return Task(data, split, {}, model, recipe, known_sha256=known)
-
+    def _choose(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
+        """Choose a recipe in a temporary folder, and keep the chosen model."""
         with TemporaryDirectory() as folder:
-            fixed = self.settings or {}
-            question = Selection(Path(folder), make, seed, None, fixed, contest)
-            choice = choose(question, self._show)
-            self._take(load_run(choice.chosen.folder))
+            choice = choose(plan.selection(data, split, seed, Path(folder)), self._show)
+            self._load(load_run(choice.chosen.folder))
         self.choice_ = choice.record
 
-    def predict(self, data: Data) -> NDArray[Any]:
-        """The class of every node, as in `classes_`."""
-        best = self.predict_proba(data).argmax(1)
+    def predict(self, X: Data | ArrayLike) -> NDArray[Any]:
+        """The class of each node of a graph, or of the nodes in `X`, shape (n,)."""
+        best = self.predict_proba(X).argmax(1)
         return np.asarray(self.classes_[best])
 
-    def predict_proba(self, data: Data) -> NDArray[np.float32]:
-        """The probability of every class for every node, shape (nodes, classes)."""
-        self._check_fitted()
-        check_graph(data.x, data.edge_index)
-        return self._saved().logits(data).softmax(1).cpu().numpy()
+    def predict_proba(self, X: Data | ArrayLike) -> NDArray[np.float32]:
+        """The probability of each class, shape (n, classes), in the order of `classes_`.
 
-    def score(self, data: Data, index: ArrayLike | None = None) -> float:
-        """The accuracy on `index`, or on `data.test_mask`.
+        Args:
+            X: A graph, for all its nodes; or numbers of nodes of the bound graph.
+        """
+        if "model_" not in vars(self):
+            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
+        run = SavedRun.of(Path("this classifier"), self._config, self.result_, self.model_)
+        bound = self._bound_to(X)
+        if bound is not None:
+            nodes = bound.nodes(X)
+            return run.predict_proba(bound.unlabeled)[nodes]
+        data: Any = X
+        check_graph(data.x, data.edge_index)
+        return run.predict_proba(data)
+
+    def score(
+        self,
+        X: Data | ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        index: ArrayLike | None = None,
+    ) -> float:
+        """The accuracy.
+
+        Args:
+            X: A graph with labels; or numbers of nodes of the bound graph.
+            y: The labels of these nodes; None takes those of the bound graph.
+            sample_weight: A weight for each sample.
+            index: The nodes of a graph to score, instead of `test_mask`.
 
         Raises:
-            SplitError: There is neither.
+            InputError: A node number is not whole or not in the graph, or a node has no label.
+            SplitError: The graph has no `test_mask`, and there is no `index`.
         """
-        if index is None and "test_mask" not in data:
-            way_out = "say which nodes: score(data, index)"
-            raise SplitError("test_mask", "is not there, and no index either", way_out=way_out)
-        nodes = np.asarray(data.test_mask.nonzero().view(-1) if index is None else index)
-        right = self.predict_proba(data).argmax(1) == data.y.numpy()
-        return float(right[nodes].mean())
+        bound, predicted = self._bound_to(X), self.predict(X)
+        if bound is not None:
+            _refuse("index", index, "leave it out: X contains the nodes to score")
+            truth = bound.labels(bound.nodes(X)) if y is None else y
+        else:
+            _refuse("y", y, "leave it out: the graph has labels; choose nodes with index=")
+            data: Any = X
+            nodes = _scored_nodes(data, index)
+            truth, predicted = self.classes_[data.y.cpu().numpy()[nodes]], predicted[nodes]
+        return float(accuracy_score(truth, predicted, sample_weight=sample_weight))
 
     def save(self, folder: str | Path) -> None:
-        """Write the model to a folder, as `nodewise train` does.
+        """Write the model to a folder, as `nodewise train` does. Labels are saved by their names.
 
         Raises:
             RunError: The folder holds another run, or cannot be written.
         """
-        self._check_fitted()
+        if "model_" not in vars(self):
+            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
         with open_run(Path(folder), self._config) as run:
             run.forget_history()
             for line in self.history_:
@@ -161,42 +211,79 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
             run.finish(self.model_.state_dict(), self.result_)
 
     @classmethod
-    def load(cls, folder: str | Path, model: Factory | None = None) -> Self:
+    def load(
+        cls, folder: str | Path, model: Factory | None = None, graph: Data | None = None
+    ) -> Self:
         """A fitted classifier from a folder that `save` or `nodewise train` wrote.
 
         Args:
             folder: The folder.
-            model: The function that made the model, if it is not one of the zoo.
+            model: The function that built the user's model; None for a model of the zoo.
+            graph: A graph to bind.
 
         Raises:
             RunError: A file is missing, damaged, or of another model.
         """
-        saved = load_run(Path(folder), model)
-        config = saved.config
-        made = cls(model or config["model"], config["recipe"], config["seed"], config["settings"])
-        made._take(saved)
-        made.choice_ = None
-        return made
+        run = load_run(folder, model)
+        config = run.config
+        params = (model or config["model"], config["recipe"], config["seed"], config["settings"])
+        classifier = cls(*params, graph=graph)
+        classifier._load(run)
+        classifier.classes_, classifier.choice_ = run.classes, None
+        classifier.n_features_in_ = int(config["graph"]["features"])
+        return classifier
 
-    def _take(self, saved: SavedModel) -> None:
-        """Be what a run has become."""
-        self.model_, self.result_, self._config = saved.model, saved.result, saved.config
-        self.history_ = RunFolder(saved.folder).history
-        self.classes_ = _classes(saved.class_names)
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by their names, with `deep` also the keys of the recipe that are set."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        # Values are checked by `fit`, as scikit-learn wants it; here settings may be anything.
+        keys = self.settings if deep and isinstance(self.settings, Mapping) else {}
+        return {**params, **keys}
 
-    def _make_task(self, data: Data, split: Split) -> Task:
-        if self.model is None or isinstance(self.model, str):
-            name = self.model or "LGCN"
-            recipe = load_recipe(self.recipe, name, None, self.settings)
-            return Task(data, split, {}, name, recipe)
-        recipe = load_recipe(self.recipe, None, None, self.settings)
-        name = f"{self.model.__module__}.{self.model.__qualname__}"
-        return Task(data, split, {}, name, recipe, self.model)
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, or keys of the recipe, which go to `settings`.
 
-    def _saved(self) -> SavedModel:
-        return SavedModel.of(Path("this classifier"), self._config, self.result_, self.model_)
+        Raises:
+            UnknownNameError: There is no such parameter or key; the error names the nearest.
+        """
+        names = super().get_params(deep=False).keys()
+        for name in params:
+            if name not in names and name not in known_keys():
+                raise UnknownNameError("parameter", name, (*names, *known_keys()))
+        super().set_params(**{name: value for name, value in params.items() if name in names})
+        keys = {name: value for name, value in params.items() if name not in names}
+        if keys:
+            self.settings = {**(self.settings or {}), **keys}
+        return self
 
-    def _note(self, line: Epoch) -> None:
+    def __sklearn_clone__(self) -> Self:
+        # The graph is shared: scikit-learn would copy it for each fold and each candidate.
+        unbound = copy(self)
+        unbound.graph = None
+        clone: Self = super(NodeClassifier, unbound).__sklearn_clone__()
+        clone.graph = self.graph
+        return clone
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        bound = self.graph is not None
+        tags.target_tags.required = False  # a graph has labels
+        tags.input_tags.two_d_array = tags.input_tags.one_d_array = bound
+        tags.input_tags.categorical = bound
+        return tags
+
+    def _bound_to(self, X: Any) -> BoundGraph | None:
+        """The bound graph, if X contains numbers of its nodes; None if X is a graph."""
+        from torch_geometric.data import Data
+
+        return None if self.graph is None or isinstance(X, Data) else BoundGraph(self.graph)
+
+    def _load(self, run: SavedRun) -> None:
+        """Take model, record and history of a finished run."""
+        self.model_, self.result_, self._config = run.model, run.record, run.config
+        self.history_ = RunFolder(run.folder).history
+
+    def _record(self, line: Epoch) -> None:
         self.history_.append(line)
         if self.verbose and line["epoch"] % 100 == 0:
             print({name: round(value, 4) for name, value in line.items()})
@@ -205,34 +292,38 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]
         if self.verbose and done % 100 == 0:
             print(f"{what}, {done} of {total} epochs")
 
-    def _check_fitted(self) -> None:
-        if "model_" not in vars(self):
-            raise NotFittedError("this NodeClassifier is not fitted yet; call fit(data) first")
+
+def _seed(random_state: Any) -> int:
+    """The seed of a run: the number itself, or one that a generator draws."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError as error:
+        raise InputError(
+            "random_state",
+            "cannot be used as a seed",
+            value=random_state,
+            way_out="give a whole number, a RandomState, a Generator or None",
+        ) from error
 
 
-def _classes(names: list[str]) -> NDArray[Any]:
-    """Numbers where the names are 0, 1, 2, ..., else the names."""
-    numbers = [str(k) for k in range(len(names))]
-    return np.arange(len(names)) if names == numbers else np.array(names)
+def _refuse(name: str, value: Any, way_out: str) -> None:
+    """Check that an argument, which the other form of X takes, is not given."""
+    if value is not None:
+        raise InputError(name, "does not go with this X", way_out=way_out)
 
 
-def _split(data: Data, train_index: ArrayLike | None, val_index: ArrayLike | None) -> Split:
-    train = _nodes(data, "train_mask", train_index)
-    if train.numel() == 0:
-        raise SplitError(
-            "train_mask", "selects no node", way_out="give train_index or data.train_mask"
-        )
-    # A graph's own validation and test nodes go with its own training nodes only.
-    own = data if train_index is None else {}
-    val, test = _nodes(own, "val_mask", val_index), _nodes(own, "test_mask", None)
-    if val.numel() == 0:
-        return hold_out(train, data.y, test)
-    return Split(train.numpy(), val.numpy(), test.numpy())
-
-
-def _nodes(data: Any, mask: str, index: ArrayLike | None) -> Tensor:
-    if index is not None:
-        chosen = torch.as_tensor(index)
-        return chosen.nonzero().view(-1) if chosen.dtype == torch.bool else chosen.long()
-    found = data.get(mask)
-    return torch.empty(0, dtype=torch.int64) if found is None else found.nonzero().view(-1)
+def _scored_nodes(data: Data, index: ArrayLike | None) -> NDArray[np.int64]:
+    """The nodes of a graph to score."""
+    if index is None and "test_mask" not in data:
+        way_out = "choose the nodes: score(data, index=...)"
+        raise SplitError("test_mask", "is missing, and there is no index", way_out=way_out)
+    name, given = ("test_mask", data.test_mask) if index is None else ("index", index)
+    nodes = node_index(name, given, int(data.num_nodes))
+    if nodes.size == 0:
+        raise InputError(name, "selects no node", way_out="choose the nodes to score")
+    check_labeled(name, nodes, data.y.cpu().numpy()[nodes])
+    return nodes

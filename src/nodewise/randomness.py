@@ -88,7 +88,7 @@ def set_random_state(torch_state: Tensor, others: dict[str, Any]) -> None:
 
 
 @contextmanager
-def own_randomness(seed: int) -> Iterator[None]:
+def seeded_randomness(seed: int) -> Iterator[None]:
     """Seed everything inside the block, and leave the caller's random states as they were."""
     import torch
 

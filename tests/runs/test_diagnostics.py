@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.nn import Linear
 
-from nodewise.runs.diagnostics import calibration_error, confusion, diagnose, reliability
+from nodewise.runs import diagnostics
+from nodewise.runs.diagnostics import (
+    calibration_error,
+    confusion,
+    diagnose,
+    localization,
+    reliability,
+)
 from tests.training.tasks import small_task
 
 
@@ -42,3 +50,32 @@ def test_the_extremes_are_named_and_in_order() -> None:
     assert first["label"] == "abc"[int(task.data.y[node])]
     assert first["neighbors"] == int((task.data.edge_index[1] == node).sum())
     assert sum(found["localization"]["histogram"]["counts"]) == 60
+
+
+@pytest.mark.parametrize("model", ["LGCN", "LGAT", "LGIN"])
+def test_localization_is_the_mean_square_of_modulations_in_one_part_or_many(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small_task(model)
+    torch.manual_seed(0)
+    net = task.engine().model.eval()
+    _, modulations = net(task.graph.x, task.graph.edge_index, return_modulations=True)
+    first = modulations[0]
+    expected = torch.stack(
+        [(first.scale - 1).square().mean((1, 2)), first.shift.square().mean((1, 2))], 1
+    )
+    for numbers in (2**22, 100):
+        monkeypatch.setattr(diagnostics, "_SCALES_AT_ONCE", numbers)
+        found = localization(net, task.graph)
+        assert found is not None
+        torch.testing.assert_close(found, expected.detach())
+
+
+@pytest.mark.parametrize("model", ["LGCN:global", "LGCN:edge", "GAT-FiLM"])
+def test_a_model_without_a_node_level_has_no_localization(model: str) -> None:
+    task = small_task(model)
+    assert localization(task.engine().model, task.graph) is None
+
+
+def test_a_model_of_the_users_has_no_localization() -> None:
+    assert localization(Linear(2, 2), small_task().graph) is None

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 from nodewise.errors import RunError
 from nodewise.io import load_tensors
-from nodewise.runs.folder import open_run
+from nodewise.runs.folder import lock_folder, open_run
 from nodewise.runs.run import Watch, train_in
 from tests.training.tasks import small_task
 
@@ -177,3 +178,30 @@ def test_a_key_that_came_later_had_its_default_before(tmp_path: Path) -> None:
     assert train_in(tmp_path, small_task(), 0) == first
     with pytest.raises(RunError, match="layer_norm"):
         train_in(tmp_path, small_task(layer_norm=True), 0)
+
+
+def test_a_folder_is_created_and_locked_by_one(tmp_path: Path) -> None:
+    folder = tmp_path / "some" / "run"
+    with (
+        lock_folder(folder),
+        pytest.raises(RunError, match="another process is working"),
+        lock_folder(folder),
+    ):
+        pass
+    with lock_folder(folder):
+        assert folder.is_dir()
+
+
+def test_a_folder_that_nobody_may_write_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    # Modes of files do not stop the superuser, whom tests may run as.
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with (
+        pytest.raises(RunError, match=r"is no folder to write to \(Permission denied\)"),
+        lock_folder(tmp_path),
+    ):
+        pass

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nodewise.runs.interrupts import telling_interrupts
+from nodewise.runs.interrupts import unmasking_interrupts
 
 
 def interrupted_import() -> None:
@@ -20,13 +20,13 @@ def interrupted_import() -> None:
 
 
 def test_an_import_that_ctrl_c_ended_is_told_as_ctrl_c() -> None:
-    with pytest.raises(KeyboardInterrupt), telling_interrupts(), telling_interrupts():
+    with pytest.raises(KeyboardInterrupt), unmasking_interrupts(), unmasking_interrupts():
         interrupted_import()
 
 
 def test_what_goes_wrong_by_itself_is_told_as_it_is() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ImportError), telling_interrupts():
+    with pytest.raises(ImportError), unmasking_interrupts():
         raise ImportError("initialization failed")
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -34,7 +34,7 @@ def test_what_goes_wrong_by_itself_is_told_as_it_is() -> None:
 def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with telling_interrupts():
+        with unmasking_interrupts():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from nodewise.errors import GraphError, RunError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task, Watch, train_in
 from nodewise.runs.saved import best_run, load_run
-from nodewise.runs.seeds import summarize, train_seeds
+from nodewise.runs.seeds import train_seeds
 from tests.training.tasks import small_graph, small_task
 
 
@@ -54,7 +53,7 @@ def test_other_classes_are_refused_and_missing_labels_are_not(run: Path) -> None
     del data.y
     assert load_run(run).logits(data).shape == (60, 3)
     data.class_names = ["ant", "bee", "cat"]
-    with pytest.raises(GraphError, match="trained to tell 0, 1, 2"):
+    with pytest.raises(GraphError, match="trained on the classes 0, 1, 2"):
         load_run(run).logits(data)
     with pytest.raises(GraphError, match="4 classes"):
         load_run(run).logits(small_graph(classes=4))
@@ -66,11 +65,6 @@ def test_the_best_run_by_validation_is_taken(tmp_path: Path) -> None:
     found = RunFolder(best_run(tmp_path)).result
     assert found is not None
     assert found["val_accuracy"] == best["val_accuracy"]
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary == summarize(records)
-    accuracies = [record["test_accuracy"] for record in records]
-    assert summary["test_accuracy_mean"] == pytest.approx(sum(accuracies) / 3)
-    assert summary["test_accuracy_std"] == pytest.approx(torch.tensor(accuracies).std().item())
 
 
 @pytest.mark.parametrize(

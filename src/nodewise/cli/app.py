@@ -23,7 +23,7 @@ from nodewise.cli import (
     train,
 )
 from nodewise.errors import NodewiseError
-from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 app = typer.Typer(
     name="nodewise",
@@ -84,7 +84,7 @@ def main() -> None:
     # graph beyond the caches are far apart, and finding out where each page lies takes its time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
-        with telling_interrupts():
+        with unmasking_interrupts():
             app()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

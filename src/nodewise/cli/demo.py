@@ -11,7 +11,7 @@ from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job
@@ -48,7 +48,7 @@ def demo(
 
     with TemporaryDirectory() as folder:
         try:
-            with telling_interrupts():
+            with unmasking_interrupts():
                 check_device(device)
                 _check_page(out)
                 _train(_jobs(Path(folder), seeds, device), workers, quiet)

@@ -41,10 +41,10 @@ def evaluate(
     logits = model.logits(data)
     scores = judge(logits, data.y, split)
     rows = [
-        [name.replace("_", " "), percent(scores, name), percent(model.result, name)]
+        [name.replace("_", " "), percent(scores, name), percent(model.record, name)]
         for name in scores
     ]
-    same = logits_sha256(logits) == model.result.get("logits_sha256")
+    same = logits_sha256(logits) == model.record.get("logits_sha256")
     footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
     print_table(("", "now %", "recorded %"), rows, "" if quiet else footer)
     if json:

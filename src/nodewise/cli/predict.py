@@ -12,7 +12,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
-    from nodewise.runs.saved import SavedModel
+    from nodewise.runs.saved import SavedRun
 
 DatasetName = Annotated[
     str | None, typer.Argument(help="Another data set with the same features, if not its own.")
@@ -51,8 +51,7 @@ def predict(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.runs.embeddings import write_embeddings
-    from nodewise.runs.predictions import write_predictions
+    from nodewise.runs.export import write_embeddings, write_predictions
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
@@ -79,7 +78,7 @@ def predict(
 def _check_paths(out: Path, embeddings: Path | None) -> None:
     """Check the names of the files before anything is computed."""
     from nodewise.errors import InputError
-    from nodewise.runs.node_table import check_table_path
+    from nodewise.runs.export import check_table_path
 
     check_table_path("--out", out)
     if embeddings is not None:
@@ -90,7 +89,7 @@ def _check_paths(out: Path, embeddings: Path | None) -> None:
 
 
 def _graph(
-    model: SavedModel, dataset: str | None, files: dict[str, str], root: Path | None
+    model: SavedRun, dataset: str | None, files: dict[str, str], root: Path | None
 ) -> GraphTable:
     """The graph to predict: the given tables or data set, or that of training."""
     from nodewise.runs.task import read_source

@@ -15,7 +15,7 @@ from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_devic
 from nodewise.cli.progress import duration, make_progress
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.pace import Pace
@@ -78,7 +78,7 @@ def reproduce(
     if plan and way is not _plan:
         raise InputError("--plan", f"{suite} has no rows of runs", way_out="leave it out")
     try:
-        with telling_interrupts():
+        with unmasking_interrupts():
             told = way(chosen, Options(out, workers, device, root, quiet))
     except KeyboardInterrupt:
         typer.echo("nodewise: stopped and saved; run the same command to go on", err=True)

@@ -14,7 +14,7 @@ from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.progress import make_progress
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
-from nodewise.runs.interrupts import INTERRUPTED, telling_interrupts
+from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -95,7 +95,7 @@ def _run(
     from nodewise.experiments.search import ended_trials, rounded, run_search
 
     try:
-        with telling_interrupts(), make_progress(quiet, "best") as progress:
+        with unmasking_interrupts(), make_progress(quiet, "best") as progress:
             bar = progress.add_task(name, total=trials, best="")
             for study in run_search(search, trials, timeout):
                 progress.update(bar, completed=ended_trials(study), best=_best(study))

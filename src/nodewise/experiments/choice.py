@@ -18,7 +18,7 @@ from nodewise.experiments.epoch_counter import EpochCounter, Show
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.models.zoo import counterpart
-from nodewise.randomness import own_randomness
+from nodewise.randomness import seeded_randomness
 
 _LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "diverged"
 
@@ -145,7 +145,7 @@ def _able(trials: Sequence[Trial], outcomes: dict[str, str]) -> Iterator[Trial]:
     """
     for trial in trials:
         try:
-            with own_randomness(trial.seed):
+            with seeded_randomness(trial.seed):
                 trial.task().fresh_model()
         except InputError as error:
             outcomes[trial.name] = str(error)

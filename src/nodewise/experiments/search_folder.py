@@ -10,8 +10,7 @@ from typing import Any
 
 from nodewise.errors import RunError
 from nodewise.io import write_json
-from nodewise.runs.folder import first_difference
-from nodewise.runs.lock import holding
+from nodewise.runs.folder import first_difference, lock_folder
 
 SEARCH = "search.json"
 
@@ -24,7 +23,7 @@ def open_search(path: Path, config: Mapping[str, Any]) -> Iterator[None]:
         RunError: Another process works in it, or it holds another search or something else.
     """
     _check_own(path)
-    with holding(path):
+    with lock_folder(path):
         if (path / SEARCH).exists():
             _check_same(path, config)
         else:

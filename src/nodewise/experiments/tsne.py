@@ -25,7 +25,7 @@ from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
 from nodewise.runs.folder import MODEL, RESULT, RunFolder
 from nodewise.runs.run import RESULTS_VERSION, versions
-from nodewise.runs.saved import SavedModel, load_run
+from nodewise.runs.saved import SavedRun, load_run
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -123,8 +123,8 @@ def make_tsne(results: Path, jobs: Sequence[Job]) -> Path:
     return write_tsne(results, tsne_record(models, jobs[-1].task().data))
 
 
-def _check_same(record: Mapping[str, Any] | None, saved: SavedModel) -> None:
-    if record is not None and record["logits_sha256"] != saved.result["logits_sha256"]:
+def _check_same(record: Mapping[str, Any] | None, saved: SavedRun) -> None:
+    if record is not None and record["logits_sha256"] != saved.record["logits_sha256"]:
         raise RunError(
             str(saved.folder),
             "trained again, the run gave other logits than its record says",
@@ -132,7 +132,7 @@ def _check_same(record: Mapping[str, Any] | None, saved: SavedModel) -> None:
         )
 
 
-def tsne_record(models: Sequence[SavedModel], data: Data) -> dict[str, Any]:
+def tsne_record(models: Sequence[SavedRun], data: Data) -> dict[str, Any]:
     """Points for every model's representations and for the weights of the last model's nodes.
 
     Args:
@@ -165,7 +165,7 @@ def write_tsne(results: Path, record: dict[str, Any]) -> Path:
     return path
 
 
-def _representations(saved: SavedModel, data: Data, labels: NDArray[np.int64]) -> dict[str, Any]:
+def _representations(saved: SavedRun, data: Data, labels: NDArray[np.int64]) -> dict[str, Any]:
     """Points, and how well classes keep apart before they were laid out: silhouettes, -1 to 1."""
     from sklearn.metrics import silhouette_samples
 
@@ -173,15 +173,15 @@ def _representations(saved: SavedModel, data: Data, labels: NDArray[np.int64]) -
     scores = silhouette_samples(rows, labels)
     classes = range(len(saved.class_names))
     return {
-        "test_accuracy": saved.result["test_accuracy"],
-        "logits_sha256": saved.result["logits_sha256"],
+        "test_accuracy": saved.record["test_accuracy"],
+        "logits_sha256": saved.record["logits_sha256"],
         "silhouette": round(float(scores.mean()), 4),
         "silhouette_by_class": [round(float(scores[labels == k].mean()), 4) for k in classes],
         "points": plane(rows),
     }
 
 
-def _weights(saved: SavedModel, data: Data) -> dict[str, Any]:
+def _weights(saved: SavedRun, data: Data) -> dict[str, Any]:
     """Points of all W_v, the last one W, and how far they are from W, in units of its length."""
     own, everywhere = node_weights(saved, data)
     length = np.linalg.norm(everywhere)
@@ -198,7 +198,7 @@ def _weights(saved: SavedModel, data: Data) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def node_weights(saved: SavedModel, data: Data) -> tuple[Rows, Rows]:
+def node_weights(saved: SavedRun, data: Data) -> tuple[Rows, Rows]:
     """W_v of every node (N, H out in) and the global W (H out in), of the layer that is shown."""
     assert isinstance(saved.model, Classifier)
     conv = saved.model.layers[LAYER]

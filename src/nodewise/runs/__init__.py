@@ -1,1 +1,1 @@
-"""A run as files: its folder, its record, what is read back from it and exported."""
+"""A run as files: its folder and record, what is read back from them, and exports."""

@@ -1,4 +1,4 @@
-"""A finished run taken to another folder, whole."""
+"""Copies a finished run to another folder."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from nodewise.runs.folder import (
     open_run,
 )
 
-# The result comes last: it says that everything is there.
+# The result comes last: a folder that has one is complete.
 _FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
 _CHOSEN = ("model", "settings")
 
 
 def copy_run(source: Path, target: Path) -> None:
-    """Copy a finished run; a target that holds it already stays as it is.
+    """Copy a finished run; a target that already contains it stays as it is.
 
     Raises:
         RunError: The target holds another run, or cannot be written.
@@ -41,20 +41,19 @@ def copy_run(source: Path, target: Path) -> None:
 
 
 def check_room(target: Path, config: Mapping[str, Any]) -> None:
-    """Check, before a run is chosen, that its folder does not hold something else.
+    """Check, before a run is chosen, that its future folder does not hold another one.
 
     Args:
-        target: Where a copy will go.
-        config: That of a run which may become the copy; another could have another model and
-            other settings.
+        target: The future folder of the chosen run.
+        config: The configuration of a candidate; others differ from it in model and settings only.
 
     Raises:
         RunError: The folder holds another run.
     """
     run = RunFolder(target)
     if (target / CONFIG).exists():
-        there = run.config
-        check_config(run, {**config, **{key: there[key] for key in _CHOSEN if key in there}})
+        found = run.config
+        check_config(run, {**config, **{key: found[key] for key in _CHOSEN if key in found}})
 
 
 def _write(path: Path, content: Any) -> None:

@@ -1,7 +1,7 @@
 """A run's folder: configuration, history, checkpoint, model, result.
 
-Whatever happens to the process, a folder is either finished, can be continued, or says what is
-wrong with it.
+The process may be killed at any moment. Afterwards the folder is finished, or the run can be
+continued from it, or an error names the damaged file.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
+from filelock import FileLock, Timeout
 from torch import Tensor
 
 from nodewise.data.options import current_options
 from nodewise.errors import RunError
 from nodewise.io import load_tensors, replacing, save_tensors, write_json, writing
-from nodewise.runs.lock import holding
 from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.recipe import current_settings, default_settings
 
@@ -33,7 +33,7 @@ _CHECKPOINT = Path("checkpoint") / "last.safetensors"
 
 
 class RunFolder:
-    """One run's files; a `Keeper` of the loop. Use `open_run` to hold it alone.
+    """The files of one run; the loop's `Keeper`. `open_run` locks the folder for writing.
 
     Args:
         path: The folder.
@@ -45,10 +45,10 @@ class RunFolder:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `config.toml` says.
+        """The content of `config.toml`.
 
         Raises:
-            RunError: There is none, or it is not TOML.
+            RunError: There is no such file, or it is not TOML.
         """
         try:
             return _current(tomllib.loads((self.path / CONFIG).read_text("utf-8")))
@@ -61,19 +61,19 @@ class RunFolder:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What `result.json` says; None before the run has ended.
+        """The content of `result.json`; None before the run has ended.
 
         Raises:
-            RunError: It is not JSON.
+            RunError: The file is not JSON.
         """
         return self._json(RESULT)
 
     @property
     def diagnostics(self) -> dict[str, Any] | None:
-        """What `diagnostics.json` says; None where there is none.
+        """The content of `diagnostics.json`; None without such a file.
 
         Raises:
-            RunError: It is not JSON.
+            RunError: The file is not JSON.
         """
         return self._json(DIAGNOSTICS)
 
@@ -90,14 +90,14 @@ class RunFolder:
 
     @property
     def history(self) -> list[Epoch]:
-        """The epochs that `history.jsonl` has; a last line cut short by a crash is left out."""
+        """The epochs in `history.jsonl`, without a last line that a crash has cut short."""
         path = self.path / HISTORY
         text = path.read_text("utf-8") if path.exists() else ""
         return [json.loads(line) for line in text.splitlines(keepends=True) if line[-1] == "\n"]
 
     @property
     def preprocessing(self) -> Preprocessing:
-        """How tables became the features that the run was trained on.
+        """The encoding of tables as the features that the run was trained on.
 
         Raises:
             RunError: The run was not trained on tables.
@@ -108,24 +108,24 @@ class RunFolder:
         if not path.exists():
             raise RunError(
                 str(self.path),
-                f"has no {PREPROCESSING}: it was trained on no tables, and can read none",
+                f"has no {PREPROCESSING}: it was not trained on tables, so it cannot read any",
                 way_out="name a data set with the same features instead",
             )
         return Preprocessing.load(path)
 
     def keep_preprocessing(self, preprocessing: Preprocessing) -> None:
-        """Keep it with the run, so that later tables can be read."""
+        """Write `preprocessing.json`, with which later tables are read."""
         path = self.path / PREPROCESSING
         if not path.exists():
             with writing(path):
                 preprocessing.save(path)
 
     def keep_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
-        """Keep what the run's page shows."""
+        """Write `diagnostics.json`, which the run's page shows."""
         write_json(self.path / DIAGNOSTICS, diagnostics)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
-        """The last checkpoint; the history is cut back to it."""
+        """Return the last checkpoint, and cut the history back to its epoch."""
         checkpoint = None
         if (self.path / _CHECKPOINT).exists():
             checkpoint = load_tensors(self.path / _CHECKPOINT)
@@ -133,20 +133,20 @@ class RunFolder:
         return checkpoint
 
     def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
-        """Replace the checkpoint, the history first: it is never behind."""
+        """Write the history, then the checkpoint, so that the history lacks no epoch."""
         self._flush()
         save_tensors(self.path / _CHECKPOINT, tensors, about)
 
     def record(self, epoch: Epoch) -> None:
-        """Remember a line of history until the next checkpoint."""
+        """Buffer a line of history until the next checkpoint."""
         self._lines.append(json.dumps(epoch))
 
     def forget_history(self) -> None:
-        """Begin the history anew."""
+        """Empty the history."""
         self._cut_history(0)
 
     def finish(self, weights: Mapping[str, Tensor], result: Mapping[str, Any]) -> None:
-        """Write model and result; the result comes last and says that all is there."""
+        """Write model and result. The result comes last: a folder that has one is complete."""
         self._flush()
         save_tensors(self.path / MODEL, weights, {"model": result["model"]})
         write_json(self.path / RESULT, result)
@@ -163,7 +163,7 @@ class RunFolder:
     def _cut_history(self, epochs: int) -> None:
         """Keep the lines of the first epochs; a killed process may have left more, or half a line.
 
-        They are one line an epoch, so counting is enough.
+        An epoch is one line, so that counting lines is enough.
         """
         path = self.path / HISTORY
         lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
@@ -172,7 +172,7 @@ class RunFolder:
 
 
 def _current(content: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, its settings and options under the names that this release uses."""
+    """A file's content, its settings and options under the names that this release uses."""
     settings, graph = content.get("settings"), content.get("graph")
     if isinstance(settings, dict):
         content = {**content, "settings": current_settings(settings)}
@@ -182,13 +182,41 @@ def _current(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """Hold a run's folder alone; make it, or check that it holds the very run `config` says.
+def lock_folder(path: Path) -> Iterator[None]:
+    """Create a folder, and lock it for this process.
 
     Raises:
-        RunError: Another process works in it, or it holds another run.
+        RunError: Another process has locked it, or it cannot be created or written to.
     """
-    with holding(path):
+    lock = FileLock(path / ".lock")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        # flock: the system releases the lock when the process ends, also when it is killed.
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(
+            str(path),
+            "another process is working on this run",
+            way_out="wait for it, or choose another folder",
+        ) from error
+    except OSError as error:
+        raise RunError(
+            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
+    """Lock a run's folder; create it, or check that its run has this very configuration.
+
+    Raises:
+        RunError: Another process works in the folder, or it holds another run.
+    """
+    with lock_folder(path):
         folder = RunFolder(path)
         _match(folder, dict(config))
         yield folder
@@ -204,29 +232,29 @@ def _match(folder: RunFolder, config: dict[str, Any]) -> None:
 
 
 def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
-    """Check that a folder holds the very run that `config` says.
+    """Check that a folder's run has this very configuration.
 
     Raises:
-        RunError: It holds another; the error names the first key that differs.
+        RunError: It has another; the error names the first key that differs.
     """
-    found = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
-    if found is not None:
+    difference = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
+    if difference is not None:
         raise RunError(
             str(folder.path),
-            f"holds a run with {found}",
+            f"holds a run with {difference}",
             way_out="choose another folder with --out, or ask for the same run",
         )
 
 
-def first_difference(there: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
-    """The first key in which two configurations differ, as `key = this, not that`.
+def first_difference(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
+    """The first key in which two configurations differ, as `key = found, not asked`; else None.
 
-    A key of a recipe that was unknown when a run was made had its default. The package's version is
-    told and does not matter: `results_version` says whether runs come out differently.
+    A key of a recipe that was unknown when a run was trained had its default. The package's version
+    is recorded and not compared: `results_version` says whether results differ.
     """
     one, other = (
-        _flat({**kept, "settings": {**default_settings(), **kept.get("settings", {})}})
-        for kept in (there, asked)
+        _flat({**config, "settings": {**default_settings(), **config.get("settings", {})}})
+        for config in (found, asked)
     )
     for key in sorted((one.keys() | other.keys()) - {"nodewise"}):
         if one.get(key) != other.get(key):
@@ -241,5 +269,5 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat = {}
     for key, value in table.items():
         inner = _flat(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
-        flat.update({f"{prefix}{name}": kept for name, kept in inner.items()})
+        flat.update({f"{prefix}{name}": leaf for name, leaf in inner.items()})
     return flat

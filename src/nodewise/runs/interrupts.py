@@ -1,4 +1,4 @@
-"""Ctrl-C during training: finish the epoch, save, stop. Nothing here needs torch."""
+"""Ctrl-C during training: finish the epoch, save, stop. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
 
 
 @contextmanager
 def asking_to_stop() -> Iterator[Callable[[], bool]]:
-    """A function that says whether Ctrl-C (or a polite kill) came; a second one ends at once."""
-    if not _may_listen():
+    """A function that returns whether SIGINT or SIGTERM came; a second one ends at once."""
+    if not _can_handle_signals():
         yield lambda: False
         return
     asked = False
@@ -35,7 +35,7 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def delaying_interrupts() -> Iterator[None]:
-    """What is in the block is done as a whole; Ctrl-C counts when it is over."""
+    """Run the block to its end; a Ctrl-C during it is raised afterwards."""
     with asking_to_stop() as asked:
         yield
     if asked():
@@ -43,13 +43,13 @@ def delaying_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def telling_interrupts() -> Iterator[None]:
-    """Whatever goes wrong in the block after Ctrl-C came is told as Ctrl-C.
+def unmasking_interrupts() -> Iterator[None]:
+    """Raise any error in the block that follows a Ctrl-C as KeyboardInterrupt.
 
-    In the midst of the import of a compiled module, Python makes an ImportError of it.
+    During the import of a compiled module, Python turns a Ctrl-C into an ImportError.
     """
     before = signal.getsignal(signal.SIGINT)
-    if not (_may_listen() and callable(before)):
+    if not (_can_handle_signals() and callable(before)):
         yield
         return
     came = False
@@ -72,8 +72,8 @@ def telling_interrupts() -> Iterator[None]:
 
 @contextmanager
 def ignoring_interrupts() -> Iterator[None]:
-    """Nothing happens at Ctrl-C inside the block, nor in processes that are started there."""
-    if not _may_listen():
+    """Ignore Ctrl-C inside the block, and in processes that are started there."""
+    if not _can_handle_signals():
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -83,6 +83,6 @@ def ignoring_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _may_listen() -> bool:
-    """Python lets only its main thread deal with signals."""
+def _can_handle_signals() -> bool:
+    """Whether this is the main thread: Python allows no other to handle signals."""
     return threading.current_thread() is threading.main_thread()

@@ -1,4 +1,4 @@
-"""One run: a model, a recipe, a graph and a seed become a record."""
+"""One run: trains a model by a recipe on a graph, from a seed, and returns its record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nodewise._version import __version__
 from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
 from nodewise.data.splits import Split
 from nodewise.models.zoo import build_model
-from nodewise.randomness import own_randomness
+from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose
 from nodewise.runs.folder import open_run
 from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
     from nodewise.data.preprocessing import Preprocessing
 
 
-# Raised whenever a change makes runs come out differently by more than rounding or another draw of
-# the same random numbers, so that records from before and after are never taken for one experiment.
-# A test notices such changes.
+# Raised by a change that alters results by more than rounding or another draw from the same
+# distribution, so that records from before and after it are not mixed. A test notices such changes.
 RESULTS_VERSION = 1
 
 
-# Makes a model of the caller's own from the numbers of features and classes.
+# Builds the user's model from the numbers of features and classes.
 Factory = Callable[[int, int], Module]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to train on what; a seed makes it a run.
+    """A model, a recipe and a graph; with a seed they define a run.
 
     Attributes:
         data: The graph, with `x`, `edge_index` and `y`.
-        split: Which nodes are for what.
+        split: The training, validation and test nodes.
         source: Where graph and split come from, for the record: `dataset` and more.
-        model: A name of the zoo, or what to call a model of the caller's own.
-        recipe: How to build and train it.
-        build: Makes a model of the caller's own from the numbers of features and classes; its
-            `forward` takes (x, edge_index).
-        ids: The nodes' own names; None calls them by their numbers.
-        preprocessing: What a later table needs to become the same features, if tables were read.
-        known_sha256: The graph's fingerprint, where somebody has taken it already.
+        model: A name of the zoo, or a name for the user's model.
+        recipe: The settings of model and training.
+        build: Builds the user's model from the numbers of features and classes; its `forward` takes
+            (x, edge_index).
+        ids: The nodes' names; None uses their numbers.
+        preprocessing: The encoding with which later tables get the same features, if the graph was
+            read from tables.
+        known_sha256: The graph's fingerprint, if it was computed before.
     """
 
     data: Data
@@ -78,19 +78,19 @@ class Task:
 
     @cached_property
     def graph(self) -> TrainingGraph:
-        """What an engine learns from."""
+        """The graph as an engine takes it, features prepared."""
         x = prepare(self.data.x, self.recipe.optimization.features)
         weight = self.data.get("edge_weight")
         return TrainingGraph(x, self.data.edge_index, self.data.y, self.split, weight)
 
     @cached_property
     def class_names(self) -> list[str]:
-        """Names of the classes, numbers where there are no names."""
+        """The names of the classes, or their numbers where the graph has no names."""
         names = self.data.get("class_names")
         return list(names) if names else [str(k) for k in range(int(self.data.y.max()) + 1)]
 
     def config(self, seed: int) -> dict[str, Any]:
-        """What makes a run this run and no other, as `config.toml` has it."""
+        """Everything that identifies a run, as `config.toml` has it."""
         return {
             "nodewise": __version__,
             "results_version": RESULTS_VERSION,
@@ -111,10 +111,10 @@ class Task:
         }
 
     def fresh_model(self) -> Module:
-        """A model with new weights, from torch's random state.
+        """An untrained model, initialized from torch's random state.
 
         Raises:
-            InputError: It would leave out the weights that edges have.
+            InputError: The model would ignore the graph's edge weights.
         """
         nodes, features = self.data.x.shape
         sizes = (int(features), len(self.class_names), int(nodes))
@@ -123,20 +123,20 @@ class Task:
         return model.to(self.data.y.device)
 
     def engine(self) -> Engine:
-        """A fresh model on the graph."""
+        """An engine with an untrained model."""
         return make_engine(self.fresh_model(), self.graph, self.recipe)
 
 
 def new_model(
     name: str, sizes: tuple[int, int, int], recipe: Recipe, build: Factory | None = None
 ) -> Module:
-    """A model of the zoo as a recipe has it, or one of the caller's own.
+    """An untrained model: one of the zoo, as the recipe shapes it, or the user's.
 
     Args:
         name: The model's name.
-        sizes: How many features, classes and nodes.
-        recipe: What shapes it.
-        build: Makes a model of the caller's own from the numbers of features and classes.
+        sizes: The numbers of features, classes and nodes.
+        recipe: The recipe, for a model of the zoo.
+        build: Builds the user's model from the numbers of features and classes.
     """
     if build is not None:
         return build(*sizes[:2])
@@ -145,7 +145,7 @@ def new_model(
 
 @dataclass(frozen=True)
 class Watch:
-    """How others take part in a run.
+    """Callbacks of a run.
 
     Attributes:
         epoch: Called after every epoch with its line of history.
@@ -161,8 +161,8 @@ class Watch:
 def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) -> dict[str, Any]:
     """Train in a folder, from its last checkpoint on, and return the record.
 
-    A finished run is not trained again. An interrupted one has `interrupted` in its record, and
-    the record is not written.
+    A finished run is not trained again. The record of an interrupted one has `interrupted` set, and
+    is not written.
 
     Raises:
         RunError: Another process works there, or the folder holds another run.
@@ -176,19 +176,19 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
             engine, record, logits = train(task, seed, run, watch)
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
-                found = diagnose(engine.model, task.graph, logits, task.class_names, ids)
-                run.keep_diagnostics(found)
+                diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids)
+                run.keep_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record
 
 
 class Trained(NamedTuple):
-    """What comes out of training.
+    """The result of training.
 
     Attributes:
-        engine: The engine, its model with the weights of the epoch that was kept.
+        engine: The engine; its model has the weights of the best epoch.
         record: The run's record.
-        logits: What the model says of all nodes; None if training was interrupted.
+        logits: The model's logits of all nodes; None if training was interrupted.
     """
 
     engine: Engine
@@ -199,9 +199,9 @@ class Trained(NamedTuple):
 def train(
     task: Task, seed: int, keeper: Keeper | None = None, watch: Watch | None = None
 ) -> Trained:
-    """Train, without writing anything but what the keeper keeps."""
+    """Train; only the keeper, if there is one, writes files."""
     watch = watch or Watch()
-    with own_randomness(seed):
+    with seeded_randomness(seed):
         engine = task.engine()
         progress = fit(
             engine,
@@ -218,7 +218,7 @@ def train(
 def record_of(
     task: Task, seed: int, model: Module, progress: Progress, logits: Tensor | None
 ) -> dict[str, Any]:
-    """A run's record: every number that is printed anywhere comes from one."""
+    """The record of a run; every number that is printed anywhere comes from a record."""
     record = {
         "dataset": task.source.get("dataset"),
         "model": task.model,
@@ -244,20 +244,19 @@ def record_of(
 
 
 def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
-    """Scores on the validation and test nodes, where there are any."""
+    """Scores on the validation nodes and on the test nodes, if there are such nodes."""
     labels, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
     known = labels[np.concatenate([nodes for _, nodes in split])]
     scores: dict[str, float] = {}
     for part, nodes in split:
         if part != "train" and len(nodes):
-            found = score(labels[nodes], predicted[nodes], known)
-            scores |= {f"{part}_{name}": value for name, value in vars(found).items()}
+            metrics = score(labels[nodes], predicted[nodes], known)
+            scores |= {f"{part}_{name}": value for name, value in vars(metrics).items()}
     return scores
 
 
 def versions() -> dict[str, str]:
-    """What computed a record."""
+    """The versions of Python and of the packages that computed a record."""
     names = ["torch", "torch-geometric", "numpy", *(["numba"] if find_spec("numba") else [])]
     packages = {name: version(name) for name in names}
-    own = {"nodewise": __version__, "python": platform.python_version()}
-    return {**own, **packages}
+    return {"nodewise": __version__, "python": platform.python_version(), **packages}

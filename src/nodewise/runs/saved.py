@@ -1,77 +1,115 @@
-"""Trained models, from their folders back to life."""
+"""Finished runs, read back from their folders."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.fingerprints import names_sha256
 from nodewise.errors import GraphError, NodewiseError, RunError
 from nodewise.io import load_tensors
-from nodewise.runs.embeddings import embed
+from nodewise.runs.export import embed
 from nodewise.runs.folder import MODEL, RESULT, RunFolder
 from nodewise.runs.run import Factory, new_model
 from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
+from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch_geometric.data import Data
 
 
 @dataclass(frozen=True)
-class SavedModel:
-    """A trained model with all it needs to be used.
+class SavedRun:
+    """A finished run: its model, its record, and how both came about.
 
     Attributes:
-        folder: Where it lies.
-        config: What it was trained on, and how.
-        result: Its record.
-        model: The model, in evaluation mode.
-        recipe: How its input is prepared.
+        folder: The run's folder.
+        config: The content of `config.toml`: graph, split, model, recipe, seed and settings.
+        record: The content of `result.json`: scores, epochs, seconds, fingerprints, versions.
+        model: The trained model, in evaluation mode.
+        recipe: The recipe, with all its settings.
     """
 
     folder: Path
-    config: dict[str, Any]
-    result: dict[str, Any]
-    model: Module
-    recipe: Recipe
+    config: dict[str, Any] = field(repr=False)
+    record: dict[str, Any] = field(repr=False)
+    model: Module = field(repr=False)
+    recipe: Recipe = field(repr=False)
 
     @classmethod
     def of(
-        cls, folder: Path, config: dict[str, Any], result: dict[str, Any], model: Module
+        cls, folder: Path, config: dict[str, Any], record: dict[str, Any], model: Module
     ) -> Self:
-        """A model that is at hand, with its configuration and record."""
+        """A run whose model is in memory."""
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
-        return cls(folder, config, result, model.eval(), recipe)
+        return cls(folder, config, record, model.eval(), recipe)
 
     @property
     def class_names(self) -> list[str]:
-        """The classes in the order of the logits."""
+        """The names of the classes in the order of the logits."""
         return list(self.config["graph"]["classes"])
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes in the order of the logits: names where the graph had them, else numbers."""
+        return class_labels(self.class_names)
+
+    @property
+    def history(self) -> list[Epoch]:
+        """A dictionary for each epoch, as `history.jsonl` has it."""
+        return RunFolder(self.folder).history
+
+    def predict(self, data: Data | None = None) -> NDArray[Any]:
+        """The class of each node, shape (N,); see `predict_proba`."""
+        return np.asarray(self.classes[self.predict_proba(data).argmax(1)])
+
+    def predict_proba(self, data: Data | None = None) -> NDArray[np.float32]:
+        """The probability of each class for each node, shape (N, classes).
+
+        Args:
+            data: A graph with the same features; None reads the graph of training again.
+
+        Raises:
+            GraphError: The graph has other features or classes, or lacks edge weights.
+            InputError: There is no graph, and that of training was in memory.
+            TableError: The files of training have changed, or are gone.
+        """
+        graph = self._training_graph() if data is None else data
+        return self.logits(graph).softmax(1).cpu().numpy()
+
+    def _training_graph(self) -> Data:
+        from nodewise.runs.task import read_source
+
+        return read_source(self.config["graph"], self.folder).data
 
     @torch.no_grad()
     def logits(self, data: Data) -> Tensor:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
 
         Raises:
-            GraphError: The graph has other features, or no weights where training had them.
+            GraphError: The graph has other features or classes, or lacks edge weights.
         """
         logits: Tensor = self.model(*self._inputs(data))
         return logits
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
-        """What the last layer is given, a row for each node of such a graph, shape (N, width).
+        """The input of the last layer, a row for each node, shape (N, width).
 
         Raises:
-            GraphError: The graph has other features, or no weights where training had them.
-            InputError: The model keeps no such rows.
+            GraphError: The graph has other features or classes, or lacks edge weights.
+            InputError: The model is of a kind whose layers are not known.
         """
         return embed(self.model, *self._inputs(data))
 
@@ -110,21 +148,21 @@ class SavedModel:
         self._check_classes(data)
 
     def _check_classes(self, data: Data) -> None:
-        """A graph may lack classes or labels, but those it names must be the model's."""
+        """Check that a graph's classes, if it has any, are those of the model."""
         names = list(data.get("class_names") or self.class_names)
         y = data.get("y")
         count = 0 if y is None else int(y.max()) + 1
         if names != self.class_names or count > len(names):
             raise GraphError(
                 "class_names",
-                f"{self.folder} was trained to tell {', '.join(self.class_names)}",
+                f"{self.folder} was trained on the classes {', '.join(self.class_names)}",
                 value=names if names != self.class_names else f"{count} classes",
                 way_out="give a graph with the same classes in the same order",
             )
 
 
 def best_run(path: Path) -> Path:
-    """The folder itself, or of its runs the finished one with the best validation accuracy.
+    """The folder of a run; of several runs in it, the one with the best validation accuracy.
 
     Raises:
         RunError: There is no finished run.
@@ -141,20 +179,27 @@ def best_run(path: Path) -> Path:
     return max(runs, key=lambda folder: (RunFolder(folder).result or {}).get("val_accuracy", 0.0))
 
 
-def load_run(path: Path, build: Factory | None = None, device: str = "cpu") -> SavedModel:
-    """Load a trained model; no code in any file is run.
+def class_labels(names: Sequence[str]) -> NDArray[Any]:
+    """Class numbers where the names are 0, 1, 2, ..., else the names."""
+    numbers = [str(k) for k in range(len(names))]
+    return np.arange(len(names)) if list(names) == numbers else np.array(names)
+
+
+def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu") -> SavedRun:
+    """Read a finished run; no code in any file is executed.
 
     Args:
-        path: A run's folder, or one of several runs, of which the best by validation is taken.
-        build: What made the model, if it is not of the zoo.
-        device: Where the model is to compute.
+        path: The folder of a run, or of several, of which the one with the best validation accuracy
+            is read.
+        build: The function that built the user's model; None for a model of the zoo.
+        device: The model's device.
 
     Raises:
         RunError: A file is missing, damaged, or of another model.
     """
     folder = best_run(Path(path))
     run = RunFolder(folder)
-    config, result = run.config, run.result or {}
+    config, record = run.config, run.result or {}
     weights, _ = load_tensors(folder / MODEL)
     try:
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
@@ -168,4 +213,4 @@ def load_run(path: Path, build: Factory | None = None, device: str = "cpu") -> S
             f"model and configuration do not belong together ({str(error).splitlines()[0]})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
-    return SavedModel(folder, config, result, model.to(device).eval(), recipe)
+    return SavedRun(folder, config, record, model.to(device).eval(), recipe)

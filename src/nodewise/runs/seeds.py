@@ -1,4 +1,4 @@
-"""Several runs of one task, one seed each: where they lie and what they amount to."""
+"""Several runs of one task, one seed each: their folders and their summary."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _AVERAGED = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
 
 
 def seed_folder(out: Path, seed: int) -> Path:
-    """Where the run of a seed lies."""
+    """The folder of a seed's run."""
     return out / f"seed-{seed}"
 
 
 def train_seeds(
     out: Path, task: Task, seeds: Iterable[int], watch: Callable[[int], Watch]
 ) -> list[dict[str, Any]]:
-    """Train one run after the other; finished ones are only read.
+    """Train one run after the other; a finished one is read and not trained again.
 
     Args:
-        out: The folder of all runs; a summary is written there.
-        task: What to train.
-        seeds: One for each run.
-        watch: Who watches the run of a seed.
+        out: The folder of all runs, and of their summary.
+        task: The task.
+        seeds: A seed for each run.
+        watch: Returns the callbacks of a seed's run.
 
     Returns:
-        The records; the last one is of an interrupted run where somebody asked to stop.
+        The records; if a callback asked to stop, the last one is of an interrupted run.
     """
     records = []
     for seed in seeds:
@@ -44,7 +44,7 @@ def train_seeds(
 
 
 def summarize(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means and standard deviations (of a sample) over runs, the time they took, and the runs."""
+    """Means and sample standard deviations over runs, the sum of their seconds, and the runs."""
     summary: dict[str, Any] = {}
     for name in _AVERAGED:
         values = [record[name] for record in records if name in record]

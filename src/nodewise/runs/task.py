@@ -131,7 +131,10 @@ def _load_dataset(source: Mapping[str, Any], root: str | Path | None) -> GraphTa
 def _dataset_name(source: Mapping[str, Any]) -> str:
     if "dataset" not in source:
         raise InputError(
-            "graph", "the run names no data set", way_out="name the graph to predict on"
+            "graph",
+            "the run was trained on a graph in memory, which its folder does not contain",
+            way_out="name a data set with the same features, or give the graph in Python: "
+            "nodewise.load_run(folder).predict(data)",
         )
     return str(source["dataset"])
 

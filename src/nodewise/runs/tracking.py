@@ -1,4 +1,4 @@
-"""A run's history, written to somebody else's tracker as well."""
+"""Trackers that a run's history is also written to: TensorBoard, MLflow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nodewise.errors import InputError, UnknownNameError
 
 
 class Tracker(ABC):
-    """Takes the numbers of every epoch."""
+    """Receives the numbers of each epoch."""
 
     @abstractmethod
     def log(self, line: dict[str, Any]) -> None:
@@ -20,17 +20,17 @@ class Tracker(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is left."""
+        """Write buffered lines, and close."""
 
 
 class NullTracker(Tracker):
-    """No tracker was asked for."""
+    """A tracker that writes nothing."""
 
     def log(self, line: dict[str, Any]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class TensorBoard(Tracker):
@@ -38,7 +38,7 @@ class TensorBoard(Tracker):
 
     Args:
         folder: The folder of all runs.
-        seed: Which run.
+        seed: The run's seed.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -47,7 +47,7 @@ class TensorBoard(Tracker):
         self._writer: Any = None
 
     def log(self, line: dict[str, Any]) -> None:
-        """Every number under its name."""
+        """Write each number under its name."""
         if self._writer is None:
             self._writer = self._module.SummaryWriter(str(self._folder))
         for name, value in line.items():
@@ -61,11 +61,11 @@ class TensorBoard(Tracker):
 
 
 class MLflow(Tracker):
-    """A run of MLflow's, in the experiment and at the address its environment variables name.
+    """An MLflow run, in the experiment and on the server of MLflow's environment variables.
 
     Args:
         folder: The folder of all runs; its name becomes the run's.
-        seed: Which run.
+        seed: The run's seed.
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -74,14 +74,14 @@ class MLflow(Tracker):
         self._name = f"{folder.name}/seed-{seed}"
 
     def log(self, line: dict[str, Any]) -> None:
-        """Every number under its name."""
+        """Write each number under its name."""
         if self._run is None:
             self._run = self._module.start_run(run_name=self._name)
         numbers = {name: float(value) for name, value in line.items() if name != "epoch"}
         self._module.log_metrics(numbers, step=line["epoch"])
 
     def close(self) -> None:
-        """End MLflow's run."""
+        """End the MLflow run."""
         if self._run is not None:
             self._module.end_run()
 
@@ -90,7 +90,7 @@ TRACKERS: dict[str, Callable[[Path, int], Tracker]] = {"tensorboard": TensorBoar
 
 
 def make_tracker(name: str | None, folder: Path, seed: int) -> Tracker:
-    """A tracker by its name; nothing is written before the first epoch.
+    """A tracker by its name; it writes nothing before the first epoch.
 
     Raises:
         UnknownNameError: There is no such tracker.

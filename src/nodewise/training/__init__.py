@@ -1,1 +1,1 @@
-"""Recipes, the one loop, runs that survive, saved models."""
+"""Recipes, engines, the training loop, early stopping and metrics."""

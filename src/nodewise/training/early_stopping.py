@@ -1,4 +1,4 @@
-"""Which epoch is kept and when training ends: plain numbers in, plain numbers out."""
+"""Early stopping: decides from validation scores which epoch is the best, and when to stop."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Best:
-    """What has been seen on the validation nodes so far.
+    """The best scores on the validation nodes so far.
 
     Attributes:
         accuracy: The highest accuracy.
         loss: The lowest loss.
-        epoch: The epoch that is kept; -1 before there is one.
+        epoch: The best epoch, whose weights are kept; -1 before the first.
         epoch_accuracy: The accuracy of that epoch.
-        epoch_loss: Its loss.
-        waited: Epochs since anything was as good as before.
+        epoch_loss: The loss of that epoch.
+        waited: Epochs in a row without a score as good as the best.
     """
 
     accuracy: float = -inf
@@ -30,18 +30,18 @@ class Best:
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """When an epoch is kept, and when to stop.
+    """The rule that selects the best epoch and ends training.
 
     Attributes:
-        epochs: Train so many epochs at most.
-        patience: Stop after so many recorded epochs in a row without anything as good as before.
-        start_record_epoch: Nothing is recorded up to and including this epoch, counted from 0, so
-            no validation pass is needed; -1 records from the first.
-        keep: Keep an epoch where validation accuracy and loss are "both" at least as good as their
-            bests, and wait on while either is (the released program); or the epoch of best
-            "accuracy", the lower loss deciding between equals; or of lowest "loss".
-        stopping_loss: The validation loss that counts: "penalized" contains the three penalties as
-            in the released program, "plain" is the cross-entropy alone.
+        epochs: The largest number of epochs.
+        patience: Stop after this many epochs in a row without a score as good as the best.
+        start_record_epoch: Epochs up to and including this one, counted from 0, are not validated;
+            -1 validates from the first.
+        keep: "both" keeps an epoch whose validation accuracy and loss are both at least as good as
+            the best, and restarts the patience if either is (the released program); "accuracy"
+            keeps the best accuracy, of equal ones the lower loss; "loss" keeps the lowest loss.
+        stopping_loss: The validation loss that is compared: "penalized" contains the three
+            penalties, as in the released program, "plain" is the cross-entropy alone.
     """
 
     epochs: int = 10_000
@@ -51,24 +51,24 @@ class StoppingRule:
     stopping_loss: Literal["penalized", "plain"] = "penalized"
 
     def records(self, epoch: int) -> bool:
-        """Whether this epoch is looked at."""
+        """Whether this epoch is validated."""
         return epoch > self.start_record_epoch
 
     def update(self, best: Best, epoch: int, accuracy: float, loss: float) -> Best:
-        """What is known after this epoch; the epoch is kept where `epoch` is the result's."""
-        kept, waits_on = self._verdict(best, accuracy, loss)
+        """The best scores after this epoch; the result has its number if the epoch is kept."""
+        is_kept, restarts = self._verdict(best, accuracy, loss)
         after = replace(
             best,
             accuracy=max(best.accuracy, accuracy),
             loss=min(best.loss, loss),
-            waited=0 if waits_on else best.waited + 1,
+            waited=0 if restarts else best.waited + 1,
         )
-        if not kept:
+        if not is_kept:
             return after
         return replace(after, epoch=epoch, epoch_accuracy=accuracy, epoch_loss=loss)
 
     def _verdict(self, best: Best, accuracy: float, loss: float) -> tuple[bool, bool]:
-        """Whether the epoch is kept, and whether the patience starts anew."""
+        """Whether the epoch is kept, and whether the patience restarts."""
         if self.keep == "both":
             as_good = accuracy >= best.accuracy, loss <= best.loss
             return all(as_good), any(as_good)
@@ -79,5 +79,5 @@ class StoppingRule:
         return better, better
 
     def ends(self, best: Best) -> bool:
-        """Whether patience is over."""
+        """Whether training ends: the patience is used up."""
         return best.waited >= self.patience

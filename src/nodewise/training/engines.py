@@ -1,6 +1,7 @@
-"""Engines: what an epoch of learning is, and how a model is looked at. The loop drives them.
+"""Engines: how a model is trained for an epoch and validated. The loop calls them.
 
-A full graph or the receptive field of the nodes that count; other engines may take mini-batches.
+An engine computes on the full graph or on the receptive fields of its nodes; others may use
+mini-batches.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from nodewise.training.recipe import Recipe
 
 
 class Loss(NamedTuple):
-    """Eq. 11 term by term, so that a run can say which one went wrong."""
+    """Eq. 11 term by term, so that an error can name the term that diverged."""
 
     cross_entropy: Tensor
     global_weights: Tensor
@@ -71,17 +72,17 @@ class TrainingGraph(NamedTuple):
 
 
 class Engine(ABC):
-    """A model on a graph.
+    """Trains a model on a graph.
 
     Attributes:
-        model: What learns.
+        model: The model.
     """
 
     model: Module
 
     @abstractmethod
     def step(self) -> Loss:
-        """Learn for an epoch; the loss is that of before the step, with dropout."""
+        """Train for an epoch; returns the loss before the step, with dropout."""
 
     @abstractmethod
     def validate(self) -> tuple[Loss, float]:
@@ -93,20 +94,20 @@ class Engine(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """What learning goes on from besides the model's weights."""
+        """The state of training besides the model's weights."""
 
     @abstractmethod
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Go on from there."""
+        """Restore what `state` returned."""
 
 
 class GradientEngine(Engine):
     """An engine whose epoch is one step of a gradient optimizer over all training nodes.
 
     Args:
-        model: What learns.
-        graph: What it learns from.
-        recipe: How.
+        model: The model.
+        graph: The graph.
+        recipe: The recipe.
     """
 
     def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
@@ -117,15 +118,15 @@ class GradientEngine(Engine):
 
     @abstractmethod
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
-        """Logits of the nodes of "train" or "val", their labels, and the modulations made."""
+        """Logits of the nodes of "train" or "val", their labels, and the modulations."""
 
     def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
         """Theta_G and Theta_L."""
         return list(self.model.parameters()), []
 
     def _loss(self, part: str) -> tuple[Loss, Tensor, Tensor]:
-        logits, y, made = self.outputs(part)
-        terms = self.recipe.penalty(*self.penalized(), made)
+        logits, y, modulations = self.outputs(part)
+        terms = self.recipe.penalty(*self.penalized(), modulations)
         fit = cross_entropy(logits, y, reduction=self.recipe.optimization.loss_reduction)
         return Loss(fit, *terms), logits, y
 
@@ -155,16 +156,18 @@ class GradientEngine(Engine):
     def state(self) -> dict[str, Tensor]:
         """The optimizer's moments and step counts."""
         state = self.optimizer.state_dict()["state"]
-        return {f"{i}.{name}": value for i, kept in state.items() for name, value in kept.items()}
+        return {
+            f"{i}.{name}": value for i, moments in state.items() for name, value in moments.items()
+        }
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Put the optimizer back where it was."""
-        kept: dict[int, dict[str, Tensor]] = {}
+        """Restore the state of the optimizer."""
+        moments: dict[int, dict[str, Tensor]] = {}
         for key, value in state.items():
             number, name = key.split(".", 1)
-            kept.setdefault(int(number), {})[name] = value
+            moments.setdefault(int(number), {})[name] = value
         groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": kept, "param_groups": groups})
+        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
 class FieldEngine(GradientEngine):
@@ -174,7 +177,7 @@ class FieldEngine(GradientEngine):
 
     def __init__(self, model: Classifier, graph: TrainingGraph, recipe: Recipe) -> None:
         super().__init__(model, graph, recipe)
-        # Looked for once: a walk through all modules takes as long as a small kernel.
+        # Collected once: a walk through all modules takes as long as a small kernel.
         self._penalized: tuple[list[Tensor], list[Tensor]] = (
             [*model.global_parameters()],
             [*model.local_parameters()],
@@ -193,18 +196,18 @@ class FieldEngine(GradientEngine):
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
         """Computed on the part's receptive field."""
         x, field, y = self._parts[part]
-        logits, made = self.model(x, field, return_modulations=True)
-        return logits, y, made
+        logits, modulations = self.model(x, field, return_modulations=True)
+        return logits, y, modulations
 
     def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
-        """As the model tells them apart."""
+        """The model's global and local parameters."""
         return self._penalized
 
 
 class FullGraphEngine(GradientEngine):
     """Any model with `forward(x, edge_index)`, on the full graph and dense features.
 
-    All its parameters are Theta_G: they are held by `lambda_global`.
+    All its parameters are Theta_G, penalized by `lambda_global`.
     """
 
     def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
@@ -221,7 +224,7 @@ class FullGraphEngine(GradientEngine):
 
 
 def check_weights(model: Module, edge_weight: Tensor | None) -> None:
-    """Check that weights of edges, if there are any, are not left out in silence.
+    """Check that the model uses the edge weights, if there are any.
 
     Raises:
         InputError: The model does not use them.
@@ -236,18 +239,18 @@ def check_weights(model: Module, edge_weight: Tensor | None) -> None:
 
 
 def as_input(model: Module, x: Features) -> Features:
-    """Features as a model takes them: ours take sparse rows, others only dense ones."""
+    """Features as a model takes them: models of ours may take sparse rows, others only dense."""
     ours = isinstance(model, Classifier | DeepWalk | EitherPlanetoid)
     return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
 class OnceEngine(Engine):
-    """A model that learns everything in one epoch, in a way of its own.
+    """Trains a model in one epoch by a function that does everything.
 
     Args:
-        model: What learns.
-        graph: What it learns from.
-        learn: The way: takes the model, the graph, and its training and validation nodes.
+        model: The model.
+        graph: The graph.
+        learn: The function; takes the model, the graph, and its training and validation nodes.
     """
 
     def __init__(
@@ -260,7 +263,7 @@ class OnceEngine(Engine):
         self._nodes = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
 
     def step(self) -> Loss:
-        """Everything there is to learn."""
+        """Train the model to its end."""
         self.learn(self.model, self.graph, self._nodes["train"], self._nodes["val"])
         return self._loss("train")[0]
 
@@ -284,7 +287,7 @@ class OnceEngine(Engine):
         return logits
 
     def state(self) -> dict[str, Tensor]:
-        """Nothing: there is only one epoch."""
+        """Nothing, since there is only one epoch."""
         return {}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
@@ -292,7 +295,7 @@ class OnceEngine(Engine):
 
 
 def learn_deepwalk(model: DeepWalk, graph: TrainingGraph, train: Tensor, val: Tensor) -> None:
-    """Walks, embedding, and a regression whose strength validation chooses."""
+    """Train DeepWalk: walks, embedding, and a regression whose strength validation selects."""
     model.embed(graph.edge_index, seed=int(torch.randint(2**31, ())))
     fit_logistic(model, graph.x, graph.y, train, val)
 
@@ -300,14 +303,14 @@ def learn_deepwalk(model: DeepWalk, graph: TrainingGraph, train: Tensor, val: Te
 def learn_planetoid(
     model: EitherPlanetoid, graph: TrainingGraph, train: Tensor, val: Tensor
 ) -> None:
-    """Both forms from start to end; validation chooses the step and the form."""
+    """Train both forms of Planetoid; validation selects the step and the form."""
     fit = fit_better_planetoid(graph.x, graph.edge_index, graph.y, train, val)
     model.take(fit.model)
 
 
 @singledispatch
 def make_engine(model: Module, graph: TrainingGraph, recipe: Recipe) -> Engine:
-    """The engine for a kind of model; for one we do not know, the full graph."""
+    """The engine for a kind of model; for the user's models the full graph."""
     return FullGraphEngine(model, graph, recipe)
 
 

@@ -1,27 +1,27 @@
-"""Memory that is freed stays with the process: the next step asks for as much again.
+"""Keeps freed memory in the process, since the next training step allocates as much again.
 
-Left alone, the C library returns large tensors to the system when they are freed, and the system
-fills every page of the next one with zeros first.
+By default the C library returns large tensors to the system when they are freed, and the system
+fills each page of the next one with zeros.
 """
 
 from __future__ import annotations
 
 import ctypes
 
-# Of GNU's malloc.h: how many requests may get pages of their own, and how much room at the end of
-# the heap is too much.
+# Of GNU's malloc.h: the number of separately mapped allocations, and the free memory at the end of
+# the heap above which it is trimmed.
 _MMAP_MAX, _TRIM_THRESHOLD = -4, -1
 _ANY = -1
 
 
 def keep_freed_memory() -> None:
-    """Have this process keep what it frees, where its C library can be told so.
+    """Make this process keep the memory that it frees, if its C library has that option.
 
-    It is for programs of our own: a library that others import leaves their memory alone.
+    Only our commands call this: a library does not change the memory of programs that import it.
     """
     try:
-        told = ctypes.CDLL(None).mallopt
+        mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # another library, or another system
         return
-    told(_MMAP_MAX, 0)
-    told(_TRIM_THRESHOLD, _ANY)
+    mallopt(_MMAP_MAX, 0)
+    mallopt(_TRIM_THRESHOLD, _ANY)

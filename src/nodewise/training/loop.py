@@ -1,4 +1,4 @@
-"""The only training loop. It knows epochs; engines know models, keepers know files."""
+"""The only training loop. It counts epochs; engines step models, keepers write files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Epoch = dict[str, Any]
 
 
 class Keeper(Protocol):
-    """Where a run's state and history go."""
+    """Stores a run's state and history."""
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint, if there is one."""
@@ -36,25 +36,25 @@ class NullKeeper:
     """A keeper that keeps nothing."""
 
     def load(self) -> None:
-        """There is never a checkpoint."""
+        """No checkpoint."""
 
     def save(self, tensors: Tensors, about: dict[str, Any]) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def record(self, epoch: Epoch) -> None:
-        """Forget it."""
+        """Do nothing."""
 
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         epoch: The next epoch, counted from 0.
-        best: What was seen on the validation nodes.
-        weights: The model's weights at the epoch that is kept.
-        seconds: Time spent, over all sessions.
-        interrupted: Whether somebody asked to stop before the end.
+        best: The best scores on the validation nodes.
+        weights: The model's weights at the best epoch.
+        seconds: The time of all epochs, over all sessions.
+        interrupted: Whether training was asked to stop before its end.
     """
 
     epoch: int = 0
@@ -74,12 +74,12 @@ def fit(
 ) -> Progress:
     """Train until the rule ends it, from the keeper's last checkpoint on if there is one.
 
-    At the end the engine's model has the weights of the epoch that was kept.
+    At the end the engine's model has the weights of the best epoch.
 
     Args:
-        engine: What learns.
-        rule: Which epoch is kept, and when it ends.
-        keeper: Where state and history go.
+        engine: The engine.
+        rule: Selects the best epoch and ends training.
+        keeper: Stores state and history.
         watch: Called after every epoch with its line of history.
         stop: Asked after every epoch; True saves a checkpoint and returns, `interrupted` set.
         checkpoint_seconds: Time between checkpoints.
@@ -107,7 +107,7 @@ def fit(
 
 
 def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
-    """Learn, look at the validation nodes where the rule wants it, and keep the best weights."""
+    """Train for an epoch, validate if the rule says so, and keep the weights of the best epoch."""
     epoch = progress.epoch
     loss = engine.step()
     line: Epoch = {"epoch": epoch, **_finite(loss, epoch, "training")}
@@ -115,12 +115,12 @@ def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
         return line
     val_loss, accuracy = engine.validate()
     terms = _finite(val_loss, epoch, "validation")
-    counted = sum(terms.values()) if rule.stopping_loss == "penalized" else terms["cross_entropy"]
-    progress.best = rule.update(progress.best, epoch, accuracy, counted)
+    stopping = sum(terms.values()) if rule.stopping_loss == "penalized" else terms["cross_entropy"]
+    progress.best = rule.update(progress.best, epoch, accuracy, stopping)
     if progress.best.epoch == epoch:
         progress.weights = {k: v.clone() for k, v in engine.model.state_dict().items()}
-    seen = {"val_accuracy": accuracy, "val_loss": counted, "waited": progress.best.waited}
-    return {**line, **seen}
+    scores = {"val_accuracy": accuracy, "val_loss": stopping, "waited": progress.best.waited}
+    return {**line, **scores}
 
 
 def _finite(loss: Loss, epoch: int, part: str) -> dict[str, float]:
@@ -135,7 +135,7 @@ def _finite(loss: Loss, epoch: int, part: str) -> dict[str, float]:
 
 
 def _save(engine: Engine, keeper: Keeper, progress: Progress) -> None:
-    """A checkpoint: model, best weights, optimizer, random states, and where the run stands."""
+    """Save a checkpoint: model, best weights, optimizer, random states, and the progress."""
     torch_state, others = random_state()
     parts = {
         "model": engine.model.state_dict(),
@@ -143,7 +143,9 @@ def _save(engine: Engine, keeper: Keeper, progress: Progress) -> None:
         "engine": engine.state(),
         "random": {"torch": torch_state},
     }
-    tensors = {f"{part}/{k}": tensor for part, kept in parts.items() for k, tensor in kept.items()}
+    tensors = {
+        f"{part}/{k}": tensor for part, state in parts.items() for k, tensor in state.items()
+    }
     if not all(bool(tensor.isfinite().all()) for tensor in parts["model"].values()):
         raise DivergedError(
             f"epoch {progress.epoch}: a weight is not finite; the checkpoint before it stays"
@@ -158,7 +160,7 @@ def _save(engine: Engine, keeper: Keeper, progress: Progress) -> None:
 
 
 def _resume(engine: Engine, keeper: Keeper) -> Progress:
-    """Put everything back where the last checkpoint left it."""
+    """Restore the state of the last checkpoint."""
     checkpoint = keeper.load()
     if checkpoint is None:
         return Progress()

@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, the paper's Micro-F, macro-F."""
+"""Metrics of predictions: accuracy, the paper's Micro-F, macro-F."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Metrics:
 
 
 def most_frequent(labels: Labels) -> int:
-    """The class with most labels; the lower number of equals."""
+    """The class with most labels; of equal ones the lower number."""
     return int(np.bincount(labels).argmax())
 
 
 def score(truth: Labels, predicted: Labels, known: Labels) -> Metrics:
-    """Judge predictions.
+    """The metrics of predictions.
 
     The paper's Micro-F is not plain micro-F1, which would equal accuracy: it is micro-averaged F1
     over all classes but the most frequent one.
 
     Args:
-        truth: Labels of the judged nodes.
-        predicted: What a model says of them.
+        truth: Labels of the scored nodes.
+        predicted: Their predicted labels.
         known: Labels of all training, validation and test nodes, among which classes are counted.
     """
     classes = np.unique(known)

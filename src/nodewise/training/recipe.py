@@ -1,7 +1,7 @@
-"""A recipe: everything that decides how a model is built and trained, as data in a TOML file.
+"""A recipe: all settings with which a model is built and trained, as data in a TOML file.
 
-A file has a table `defaults`, and tables `models.M`, `datasets.D` and `models.M.datasets.D` that
-say what is different there. All keys live in one namespace, so that `--set KEY=VALUE` is enough.
+A file has a table `defaults`, and tables `models.M`, `datasets.D` and `models.M.datasets.D` with
+the settings that differ there. All keys share one namespace, so that `--set KEY=VALUE` is enough.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Optimization:
-    """How weights learn.
+    """How weights are optimized.
 
     Attributes:
-        features: What happens to a node's features first: "row-sum" makes them sum to one, "unit"
-            gives them length one, "none" leaves them.
+        features: How a node's features are normalized: "row-sum" to a sum of one, "unit" to length
+            one, "none" not at all.
         loss_reduction: Whether cross-entropy is summed over the training nodes or their mean.
         optimizer: The optimizer.
         learning_rate: Its learning rate.
@@ -48,7 +48,7 @@ _GROUPS: dict[str, type] = {
     "optimization": Optimization,
     "stopping": StoppingRule,
 }
-# Keys and values that had another name in older releases, as files and records still have them.
+# Keys and values that had another name in older releases: files and records still contain them.
 _RENAMED_KEYS = {"max_neighbours": "max_neighbors"}
 _RENAMED_VALUES = {("normalization", "own"): "default"}
 _RATE = (0.0, 0.999)
@@ -72,13 +72,13 @@ def known_keys() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is left of a recipe when model and data set are known: one value for each key.
+    """One value for each key: a recipe for a known model and data set.
 
     Attributes:
         name: The recipe's name.
         architecture: How the model is built.
         penalty: What is added to the loss.
-        optimization: How weights learn.
+        optimization: How weights are optimized.
         stopping: Which epoch is kept.
     """
 
@@ -90,7 +90,7 @@ class Recipe:
 
     @classmethod
     def from_settings(cls, name: str, settings: Mapping[str, Any]) -> Self:
-        """Sort checked settings into their groups; what is not said keeps its default."""
+        """A recipe from its settings; keys that are left out have their defaults."""
         checked = check_settings(settings, f"recipe {name!r}")
         groups = {
             group: kind(**{f.name: checked[f.name] for f in fields(kind) if f.name in checked})
@@ -113,24 +113,25 @@ def current_settings(settings: Mapping[str, Any]) -> Settings:
 
 
 def default_settings() -> Settings:
-    """What every key means where nothing is said."""
+    """The default of every key."""
     return Recipe.from_settings("defaults", {}).settings
 
 
 def load_recipe(
-    recipe: str | Path,
+    recipe: str | Path | Recipe,
     model: str | None,
     dataset: str | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Recipe:
     """A recipe for one model on one data set.
 
-    Later ones win: the recipe's defaults, its model's table, its data set's, the table of both,
-    what makes the model's row (such as its width), and `overrides`.
+    Later settings win: the recipe's defaults, the tables of its model, of its data set and of both,
+    the settings of the model's row in the zoo (such as its width), and `overrides`.
 
     Args:
-        recipe: "paper", "official", "nodewise", or the path of a TOML file.
-        model: A name of the zoo, or None for a model of the caller's own.
+        recipe: "paper", "official", "nodewise", or the path of a TOML file; a `Recipe` only takes
+            the overrides.
+        model: A name of the zoo, or None for the user's model.
         dataset: A data set's name, or None for a graph without one.
         overrides: Keys that the caller sets.
 
@@ -138,14 +139,17 @@ def load_recipe(
         RecipeError: A key or a value is not known; the error names the nearest.
         UnknownNameError: There is no such recipe or model.
     """
+    if isinstance(recipe, Recipe):
+        checked = check_settings(overrides or {}, "settings")
+        return Recipe.from_settings(recipe.name, {**recipe.settings, **checked})
     path = recipe_path(recipe)
     content = _read(path)
     family: str | None = None
     defaults: Mapping[str, Any] = {}
-    own: Mapping[str, Any] = {}
+    of_row: Mapping[str, Any] = {}
     if model is not None:
         row = find_row(model)
-        family, defaults, own = row.family, row.defaults, row.settings
+        family, defaults, of_row = row.family, row.defaults, row.settings
     of_model = content.get("models", {}).get(family, {})
     layers = (
         defaults,
@@ -153,7 +157,7 @@ def load_recipe(
         {key: value for key, value in of_model.items() if key != "datasets"},
         content.get("datasets", {}).get(dataset, {}),
         of_model.get("datasets", {}).get(dataset, {}),
-        own,
+        of_row,
         check_settings(overrides or {}, "settings"),
     )
     settings = {key: value for layer in layers for key, value in layer.items()}
@@ -168,7 +172,7 @@ def recipe_names() -> list[str]:
 def parse_settings(pairs: Iterable[str]) -> Settings:
     """`KEY=VALUE` strings as the command line has them; values are TOML, or else strings.
 
-    `True` and `False` are taken as Python writes them, too.
+    `True` and `False` may also be written as in Python.
 
     Raises:
         RecipeError: There is no `=`, or key or value are not known.
@@ -205,7 +209,7 @@ def check_settings(settings: Mapping[str, Any], where: str) -> Settings:
 
 
 class UnknownKeyError(RecipeError, UnknownNameError):
-    """A recipe has a key that nobody reads."""
+    """A recipe has an unknown key."""
 
     def __init__(self, where: str, key: str) -> None:
         UnknownNameError.__init__(self, f"{where}, key", key, known_keys())
@@ -250,7 +254,7 @@ def recipe_path(recipe: str | Path, also: Sequence[str] = ()) -> Path:
 
     Args:
         recipe: Its name, or the path of a TOML file.
-        also: Other names that the caller would have taken.
+        also: Other names that the caller accepts, for the error.
 
     Raises:
         UnknownNameError: There is no such recipe.

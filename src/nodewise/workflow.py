@@ -1,0 +1,202 @@
+"""From a graph in memory to a trained model: what `NodeClassifier` and `nodewise.train` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nodewise.data.checks import check_data, check_split
+from nodewise.data.drawn_splits import hold_out
+from nodewise.data.fingerprints import graph_sha256
+from nodewise.data.node_index import node_index
+from nodewise.data.splits import Split
+from nodewise.errors import GraphError, RecipeError, SplitError
+from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
+from nodewise.experiments.choice import Selection, choose
+from nodewise.runs.copy import check_room, copy_run
+from nodewise.runs.interrupts import asking_to_stop
+from nodewise.runs.run import Factory, Task, Watch, train_in
+from nodewise.runs.saved import SavedRun, load_run
+from nodewise.runs.seeds import seed_folder, train_seeds
+from nodewise.training.loop import Epoch
+from nodewise.training.recipe import Recipe, load_recipe, recipe_path
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from torch_geometric.data import Data
+
+# What `config.toml` has in place of a data set or files; it also has the graph's SHA-256.
+IN_MEMORY = {"source": "in memory"}
+MODEL = "LGCN"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A model and a recipe, before there is a graph.
+
+    Args:
+        model: A name of the zoo, a function that builds the user's model, or None for LGCN, or
+            with the recipe "auto" for the model that validation prefers.
+        recipe: A recipe, its name or path, or "auto".
+        settings: Keys of the recipe to override.
+
+    Raises:
+        UnknownNameError: There is no such recipe.
+        RecipeError: The recipe "auto" is to choose settings of the user's model.
+    """
+
+    model: str | Factory | None
+    recipe: str | Path | Recipe
+    settings: Mapping[str, Any] | None
+
+    def __post_init__(self) -> None:
+        if not (self.is_auto or isinstance(self.recipe, Recipe)):
+            recipe_path(self.recipe, also=(AUTO,))
+        if self.is_auto and self.build is not None:
+            raise RecipeError(
+                "recipe", "'auto' is for models of the zoo", way_out="name another recipe"
+            )
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether model and settings are chosen on validation nodes."""
+        return not isinstance(self.recipe, Recipe) and is_auto(self.recipe)
+
+    @property
+    def build(self) -> Factory | None:
+        """The function that builds the user's model; None for one of the zoo."""
+        return None if self.model is None or isinstance(self.model, str) else self.model
+
+    def task(self, data: Data, split: Split) -> Task:
+        """The task of training the model on a graph."""
+        if self.build is None:
+            name = str(self.model or MODEL)
+            return Task(data, split, IN_MEMORY, name, self._load(name))
+        name = f"{self.build.__module__}.{self.build.__qualname__}"
+        return Task(data, split, IN_MEMORY, name, self._load(None), self.build)
+
+    def _load(self, name: str | None) -> Recipe:
+        return load_recipe(self.recipe, name, None, self.settings)
+
+    def selection(self, data: Data, split: Split, seed: int, folder: Path) -> Selection:
+        """The choice that the recipe "auto" makes.
+
+        Args:
+            data: The graph.
+            split: Its split.
+            seed: The seed of all runs.
+            folder: The folder for `choice.json` and the candidates' runs.
+        """
+        candidates = CandidateSet.load().of_model(None if self.model is None else str(self.model))
+        sha256 = graph_sha256(data)
+
+        def make(model: str, recipe: Recipe) -> Task:
+            return Task(data, split, IN_MEMORY, model, recipe, known_sha256=sha256)
+
+        return Selection(folder, make, seed, None, self.settings or {}, candidates)
+
+
+def train(
+    data: Data,
+    model: str | Factory | None = None,
+    recipe: str | Path | Recipe = "nodewise",
+    *,
+    out: str | Path,
+    seed: int = 0,
+    runs: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    on_epoch: Callable[[Epoch], None] = lambda line: None,
+) -> SavedRun:
+    """Train a model on a graph in memory, and keep the run in a folder.
+
+    A finished run is not trained again, and an interrupted one goes on from its last checkpoint: on
+    Ctrl-C the epoch is finished and saved, and the same call continues.
+
+    Args:
+        data: A graph with `x`, `edge_index`, `y` (-1 for unlabeled nodes) and `train_mask`. Without
+            `val_mask`, a fifth of the training nodes of each class is held out for early stopping.
+        model: A name of the zoo, or a function that builds the user's model from the numbers of
+            features and classes. None is LGCN, or with the recipe "auto" the chosen model.
+        recipe: "paper", "official", "nodewise", "auto", the path of a TOML file, or a `Recipe`.
+        out: The folder of the run.
+        seed: The (first) seed.
+        runs: Train so many runs, with the seeds `seed`, `seed + 1`, ..., in `out/seed-S`.
+        settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
+        on_epoch: Called after each epoch with its line of history.
+
+    Returns:
+        The run; of several, the one with the best validation accuracy.
+
+    Raises:
+        GraphError: The graph is malformed.
+        SplitError: There are no training nodes, or they have no labels.
+        RecipeError: A key or a value of the settings is not known.
+        RunError: The folder holds another run, or another process works in it.
+        KeyboardInterrupt: Ctrl-C was pressed; everything is saved.
+    """
+    check_data(data)
+    split = split_of_graph(data)
+    plan, folder = Plan(model, recipe, settings), Path(out)
+    with asking_to_stop() as stop:
+        first = folder if runs is None else seed_folder(folder, seed)
+        if plan.is_auto:
+            selection = plan.selection(data, split, seed, folder)
+            task = _choose(selection, first, stop)
+        else:
+            task = plan.task(data, split)
+        watch = Watch(on_epoch, stop)
+        if runs is None:
+            record = train_in(folder, task, seed, watch)
+        else:
+            record = train_seeds(folder, task, range(seed, seed + runs), lambda _: watch)[-1]
+    if record["interrupted"]:
+        raise KeyboardInterrupt
+    return load_run(folder, plan.build)
+
+
+def _choose(selection: Selection, target: Path, stop: Callable[[], bool]) -> Task:
+    """Choose a recipe, copy the chosen run to its folder, and return its task."""
+    trial = selection.trials()[0]
+    check_room(target, trial.task().config(trial.seed))
+    chosen = choose(selection, stop=stop).chosen
+    copy_run(chosen.folder, target)
+    return chosen.task()
+
+
+def split_of_graph(
+    data: Data, train_index: ArrayLike | None = None, val_index: ArrayLike | None = None
+) -> Split:
+    """The split that a graph's masks make, or node numbers in their place.
+
+    Without validation nodes, a fifth of the training nodes of each class is held out.
+
+    Args:
+        data: A checked graph.
+        train_index: The training nodes, instead of `train_mask`. The graph's other masks are then
+            left out, since they belong to its training nodes.
+        val_index: The validation nodes, instead of `val_mask`.
+
+    Raises:
+        GraphError: The graph has no labels.
+        InputError: An index has a number that is no node's.
+        SplitError: There are no training nodes, or a node of the split has no label.
+    """
+    if "y" not in data:
+        raise GraphError("y", "is missing", way_out="give labels, -1 to nodes without one")
+    masks = data if train_index is None else {}
+    chosen = {"train_mask": train_index, "val_mask": val_index, "test_mask": None}
+    nodes = {}
+    for mask, index in chosen.items():
+        name = mask if index is None else mask.replace("mask", "index")
+        given = masks.get(mask) if index is None else index
+        nodes[mask] = node_index(name, [] if given is None else given, int(data.num_nodes))
+    if nodes["train_mask"].size == 0:
+        raise SplitError(
+            "train_mask", "selects no node", way_out="give train_index or data.train_mask"
+        )
+    train, val, test = nodes.values()
+    split = Split(train, val, test) if val.size else hold_out(train, data.y, test)
+    check_split(*split.masks(int(data.num_nodes)), num_nodes=int(data.num_nodes), y=data.y)
+    return split
