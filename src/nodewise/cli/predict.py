@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from nodewise.runs.saved import SavedModel
 
 DatasetName = Annotated[
-    str | None, typer.Argument(help="A data set with the same features (default: the graph of training).")
+    str | None,
+    typer.Argument(help="A data set with the same features (default: the graph of training)."),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
 Embeddings = Annotated[

@@ -57,7 +57,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
     num_nodes = int(rows.max(initial=-1)) + 1
     # Citeseer has 15 nodes in the range of test ids that are not test nodes: no features, no label.
     # PyG's argmax over their empty one-hot row calls them class 0. Here they are -1, unlabeled, so
-    # that no random split trains on or scores a label that does not exist; the public split has none.
+    # that no random split trains on a label that does not exist; the public split has none.
     one_hot = np.concatenate([parts["ally"], parts["ty"]])
     y = np.full(num_nodes, -1, np.int64)
     y[rows] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
