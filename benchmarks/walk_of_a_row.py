@@ -5,8 +5,8 @@ Writes a graph of eight nodes as nodes.csv and edges.csv, runs `nodewise train -
 
 - the files of nodewise with a function that was entered, and those functions, each once however
   often it was called, between the start of the command and the first epoch: what parses the
-  command line, reads and checks the tables, prepares the graph and builds the model. Bodies of
-  modules and classes, which run when they are imported, are not counted;
+  command line, reads and checks the tables, prepares the graph and builds the model. What runs
+  while a module is imported is not counted, nor are comprehensions;
 - how often the command opened each table from Python, until its end.
 
 Usage:
@@ -18,7 +18,6 @@ It counts whichever nodewise is imported, so PYTHONPATH=other/src counts another
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -60,10 +59,19 @@ def count_calls(entered: set[CodeType]) -> None:
             return
         if (code.co_filename, code.co_name) == FIRST_EPOCH:
             sys.setprofile(None)
-        elif code.co_flags & inspect.CO_OPTIMIZED:  # not the body of a module or a class
+        elif not code.co_name.startswith("<") and not is_import(frame):
             entered.add(code)
 
     sys.setprofile(called)
+
+
+def is_import(frame: FrameType | None) -> bool:
+    """Whether a frame is part of an import, such as the body of a class or a decorator."""
+    while frame is not None:
+        if "importlib._bootstrap" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def count_opens(opened: Counter[str]) -> None:

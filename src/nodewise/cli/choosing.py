@@ -1,4 +1,4 @@
-"""`nodewise train --recipe auto`: the recipe is chosen first, with a line that tells how far."""
+"""`nodewise train --recipe auto`: the recipe is chosen first, with a progress line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def choose_run(selection: Selection, target: Path, quiet: bool) -> Choice:
-    """Choose a recipe, copy its run to where it belongs, and tell what was chosen.
+    """Choose a recipe, copy its run to its folder, and print the choice.
 
     Args:
         selection: What is to be chosen.
         target: The folder of the chosen run.
-        quiet: Whether to show and tell nothing.
+        quiet: Whether to print nothing.
 
     Raises:
         RunError: A folder holds another run.
@@ -34,7 +34,7 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> Choice:
     choice = _choose(selection, quiet)
     copy_run(choice.chosen.folder, target)
     if not quiet:
-        _tell(choice.record)
+        _print_choice(choice.record)
     return choice
 
 
@@ -59,7 +59,7 @@ def _choose(selection: Selection, quiet: bool) -> Choice:
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _tell(record: Mapping[str, Any]) -> None:
+def _print_choice(record: Mapping[str, Any]) -> None:
     played = [about for about in (*record["candidates"], record["beside"]) if about]
     columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
     print_table(columns, [_row(about) for about in played if about["epochs"]])

@@ -160,7 +160,7 @@ def _split(given: Iterable[str]) -> list[str]:
 
 
 def _on_command_line(hint: Any, option: Field[Any]) -> tuple[Any, Any]:
-    """The annotation and the default of an option; `ReadOptions` checks texts by itself."""
+    """The annotation and the default of an option; `ReadOptions` checks the texts."""
     kind: Any = str | None if option.default is None else str
     default = option.default
     if isinstance(default, bool | int):

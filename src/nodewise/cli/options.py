@@ -36,19 +36,19 @@ Root = Annotated[
 
 
 def set_threads(threads: int | None) -> None:
-    """Compute with so many threads from now on."""
+    """Compute with that number of threads from now on."""
     if threads is not None:
         import torch
 
         torch.set_num_threads(threads)
 
 
-# Below so many edges a second thread costs more than it brings; results are the same bits.
+# With fewer edges a second thread costs more than it saves; results are the same bits.
 _ONE_THREAD_BELOW = 30_000
 
 
 def set_threads_for(edges: int) -> None:
-    """Compute a small graph on one thread, where nobody has asked for more."""
+    """Compute a small graph on one thread."""
     import torch
 
     if edges < _ONE_THREAD_BELOW:
@@ -56,10 +56,10 @@ def set_threads_for(edges: int) -> None:
 
 
 def check_device(device: str) -> None:
-    """Fail early, and in one line, where a device cannot be had.
+    """Check that a device is available, before anything is loaded.
 
     Raises:
-        InputError: There is no such device here.
+        InputError: It is not.
     """
     if device == "cpu":
         return

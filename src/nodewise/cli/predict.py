@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
 
 DatasetName = Annotated[
-    str | None, typer.Argument(help="Another data set with the same features, if not its own.")
+    str | None,
+    typer.Argument(help="A data set with the same features (default: the graph of training)."),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
 Embeddings = Annotated[

@@ -1,4 +1,4 @@
-"""What a graph has to be before anything is computed on it.
+"""Checks of a graph, before anything is computed on it.
 
 Functions take tensors, return nothing, and raise on the first thing that is wrong. A label of -1
 means unlabeled; every other label is a class number.

@@ -1,4 +1,4 @@
-"""Whether arrays from a file, or from a caller, may be used as indices.
+"""Checks whether arrays from a file, or from a caller, may be used as indices.
 
 scipy and torch trust the offsets of a compressed sparse matrix: with wrong ones they read and write
 outside their arrays, and the process dies. So every reader checks its arrays here before scipy,
@@ -16,7 +16,7 @@ import numpy as np
 
 from nodewise.errors import InputError
 
-# Each column gets a name and weights of its own: more would fill the memory before training starts.
+# Each column has a name and weights: more would fill the memory before training starts.
 WIDEST: Final = 1 << 24
 _LARGEST = (1 << 31) - 1  # the kernels count rows and columns in 32 bits
 _INT64 = 1 << 63

@@ -1,4 +1,4 @@
-"""What a split has to be, as masks or as node numbers, before a model is trained and judged."""
+"""Checks of a split, as masks or as node numbers, before a model is trained and scored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_split(
     """Check three masks (nodes): one bool per node, no node in two of them, labels where asked.
 
     Raises:
-        SplitError: The masks cannot be used to train and to judge a model.
+        SplitError: The masks cannot be used to train and to score a model.
     """
     masks = dict(zip(MASKS, (train_mask, val_mask, test_mask), strict=True))
     given = {name: _check_mask(name, mask, num_nodes) for name, mask in masks.items()}
@@ -71,10 +71,10 @@ def node_numbers(name: str, nodes: ArrayLike) -> NDArray[np.int64]:
 
 
 def check_apart(one: str, first: NDArray[np.int64], other: str, second: NDArray[np.int64]) -> None:
-    """Check two ascending lists of nodes to share none.
+    """Check that two ascending lists of nodes share none.
 
     Raises:
-        SplitError: They do.
+        SplitError: They share one.
     """
     shared = np.intersect1d(first, second)
     if shared.size:
@@ -88,7 +88,7 @@ def check_apart(one: str, first: NDArray[np.int64], other: str, second: NDArray[
 
 
 def selected(name: str, mask: ArrayLike) -> NDArray[np.int64]:
-    """The numbers of the nodes where the mask is true.
+    """The numbers of the nodes that a mask selects.
 
     Raises:
         SplitError: It is not a mask.

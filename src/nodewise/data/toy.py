@@ -52,7 +52,7 @@ TOPICS = (
     ("enzyme", "protein"),
 )
 
-# Three groups of words that every field knows and every field reads in its own way.
+# Three groups of words that occur in every field, with another meaning in each.
 AMBIGUOUS = (
     ("cell", "tree", "network", "ring", "chain", "cluster", "branch", "root"),
     ("kernel", "vector", "agent", "signal", "filter", "domain", "base", "spectrum"),

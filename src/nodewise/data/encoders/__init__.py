@@ -1,1 +1,1 @@
-"""A column's way to features: fitted once, kept as JSON, applied to every later table."""
+"""Encoders make features of a column: fitted once, saved as JSON, applied to later tables."""

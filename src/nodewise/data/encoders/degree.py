@@ -1,4 +1,4 @@
-"""Degrees: what is known of a node of which nothing is told but its edges."""
+"""Degrees: the features of a node of which only the edges are known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.sources.source import SourceTable
 
-DEGREE = "(degree)"  # in parentheses, since no table of somebody's has such a column
+DEGREE = "(degree)"  # in parentheses, so that it is the name of no column
 
 
 @dataclass(frozen=True)

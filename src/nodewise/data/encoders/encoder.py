@@ -1,4 +1,4 @@
-"""What an encoder is."""
+"""`Encoder`: what every encoder of a column offers."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ class Encoder:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON keeps of it."""
+        """Its kind and fields, as plain data for JSON."""
         return {"kind": self.kind, **asdict(self)}

@@ -83,7 +83,7 @@ def _code_version() -> str:
 
 
 def _load(path: Path, key: str) -> RawGraph | None:
-    # safetensors raises a bare Exception's child for damage, numpy its own: all mean "not sound".
+    # safetensors and numpy raise different exceptions for damage: all mean "not sound".
     with suppress(Exception), safe_open(path, framework="numpy") as stored:
         header = stored.metadata()
         if header["key"] == key:

@@ -66,7 +66,7 @@ class Dataset:
         source: The page of its public home.
         read: Bytes by file name to a graph.
         files: The raw files; none for a generated graph.
-        counts: What a loader must find; None for a generated graph, whose own test pins it.
+        counts: What a loader must find; None for a generated graph, which a test pins.
         class_names: Names of the classes where the files have none.
         default_stored: The stored split used by default; None draws a random one.
         per_class: Training nodes per class of a random split.

@@ -57,7 +57,7 @@ def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
     num_nodes = int(rows.max(initial=-1)) + 1
     # Citeseer has 15 nodes in the range of test ids that are not test nodes: no features, no label.
     # PyG's argmax over their empty one-hot row calls them class 0. Here they are -1, unlabeled, so
-    # that no random split can learn or judge by a label nobody gave; the public split has none.
+    # that no random split trains on a label that does not exist; the public split has none.
     one_hot = np.concatenate([parts["ally"], parts["ty"]])
     y = np.full(num_nodes, -1, np.int64)
     y[rows] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
@@ -184,7 +184,7 @@ def _place_rows(matrix: Any, rows: NDArray[np.int64], num_nodes: int) -> Any:
 
 
 def _public_masks(num_train: int, test: NDArray[np.int64], num_nodes: int) -> Masks:
-    """Planetoid's own split: the first nodes, the 500 after them, and the listed test nodes."""
+    """The split of Planetoid: the first nodes, the 500 after them, and the listed test nodes."""
     masks = np.zeros((3, 1, num_nodes), np.bool_)
     masks[0, 0, :num_train] = True
     masks[1, 0, num_train : num_train + 500] = True

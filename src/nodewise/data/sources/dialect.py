@@ -1,4 +1,4 @@
-"""How a text table is written: its delimiter, its header, its decimal sign."""
+"""The dialect of a text table: its delimiter, its header, its decimal sign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of a graph in an npz file, whatever they are called in it."""
+"""The arrays of a graph in an npz file, under any of their usual names."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class NpzArrays:
         return tuple(map(str, found)) if found is not None and fits else None
 
     def ids(self, count: int) -> tuple[Any, ...]:
-        """The nodes' own names, texts or integers, else their numbers.
+        """The ids of the nodes, texts or integers, else their numbers.
 
         Raises:
             TableError: There are more or fewer than nodes, or one twice.

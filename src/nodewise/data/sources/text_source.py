@@ -17,7 +17,7 @@ from nodewise.data.sources.source import Source, SourceTable
 from nodewise.errors import TableError
 
 # What people write for a number they do not have. In columns of names only an empty cell is
-# missing: NA is Namibia, None may be somebody's name.
+# missing: NA is Namibia, and None may be a name.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "None")
 
 
