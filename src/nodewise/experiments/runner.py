@@ -45,7 +45,7 @@ class Job:
         source: Where graph and split come from, as records have it; see `dataset_source`.
         model: The model's name.
         seed: The run's seed.
-        folder: Where its record goes.
+        folder: Where it is trained.
         recipe: The recipe's name.
         settings: Keys of the recipe to override.
         root: The folder of raw files.
@@ -77,19 +77,6 @@ class Job:
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
         return make_task(self.load(), self.model, recipe, self.device)
-
-    def is_done(self) -> bool:
-        """Whether its folder holds the record of this very run.
-
-        Raises:
-            RunError: The folder holds the record of another run.
-        """
-        from nodewise.runs.folder import RunFolder, check_config
-
-        if RunFolder(self.folder).result is None:
-            return False
-        check_config(RunFolder(self.folder), self.task().config(self.seed))
-        return True
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train in the folder, from its last checkpoint on, and return the record."""

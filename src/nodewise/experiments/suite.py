@@ -1,7 +1,7 @@
 """A suite: one of the paper's tables or figures, or a comparison of ours, as a TOML file.
 
-A run lies where its content says, whichever suites it belongs to:
-`runs/DATASET/MODEL/VARIANT/seed-N`. Suites that need the same run share it.
+Suites that need the same run share it: its record is in the table of the first of them. While it
+is trained, its folder is `runs/DATASET/MODEL/VARIANT/seed-N`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
+from nodewise.runs.seeds import seed_folder
 from nodewise.runs.task import dataset_source
 
 NAMES = (
@@ -156,9 +158,20 @@ class Suite:
         ]
 
 
-def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
-    """Where the runs of a cell lie."""
-    return results / "runs" / dataset / model.replace(":", "_") / variant
+@cache
+def suites_of_cells() -> Mapping[tuple[str, str, str], str]:
+    """By data set, model and variant, the first suite that has the cell: its table has the runs."""
+    found: dict[tuple[str, str, str], str] = {}
+    for name in NAMES:
+        for dataset, model, variant in Suite.load(name).cells():
+            found.setdefault((dataset, model, variant.name), name)
+    return found
+
+
+def run_folder(results: Path, dataset: str, model: str, variant: str, seed: int) -> Path:
+    """Where a run is trained."""
+    cell = results / "runs" / dataset / model.replace(":", "_") / variant
+    return seed_folder(cell, seed)
 
 
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
@@ -168,7 +181,12 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
         dataset_source(dataset, variant.split, split_seed, variant.validation),
         model,
         seed,
-        cell_folder(results, dataset, model, variant.name) / f"seed-{seed}",
+        run_folder(results, dataset, model, variant.name, seed),
         variant.recipe,
         variant.settings,
     )
+
+
+def run_key(job: Job) -> tuple[str, str, str, int]:
+    """What identifies a suite's run: data set, model, variant and seed."""
+    return str(job.dataset), job.model, job.folder.parent.name, job.seed

@@ -29,7 +29,7 @@ def pair_section(results: Path, suite: Suite) -> Section:
     known = {row: value for row, value in printed.items() if row in found}
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [_table(runs), *(mean_table(runs, variant) for variant in suite.variants)],
         "Accuracies in percent with their deviations over runs; mean differences in points over "
@@ -112,10 +112,5 @@ def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
         return MISSING
     both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.beside)]
     shared = set.intersection(*({who(record) for record in cell.records} for cell in both))
-    paths = [
-        path
-        for cell in both
-        for record, path in zip(cell.records, cell.paths, strict=True)
-        if who(record) in shared
-    ]
-    return Shown(str(one), paths, one.pairs, runs.suite.runs, "pairs")
+    lines = [line for cell in both for line in cell.lines if who(line.record) in shared]
+    return Shown(str(one), lines, one.pairs, runs.suite.runs, "pairs")

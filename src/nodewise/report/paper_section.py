@@ -30,7 +30,7 @@ def paper_section(results: Path, suite: Suite) -> Section:
     cells = suite_cells(runs)
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [_table(runs, cells, figure) for figure in _FIGURES],
         "Ours ± deviation over runs (paper's mean); * is further from the paper than two standard "

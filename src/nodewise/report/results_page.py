@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from nodewise._version import __version__
+from nodewise.experiments.table import Line
 from nodewise.io import replacing, writing
 from nodewise.report.page import Linked, Page
 from nodewise.report.section import MISSING, Row, Section, Shown, Table
@@ -33,7 +35,7 @@ def write_results(out: Path, sections: Sequence[Section]) -> Path:
     page = Page("nodewise: the paper's tables and figures beside ours")
     page.paragraph(
         "Every number comes from records in the folder of results: open the runs below a cell to "
-        "get to its files. What has no record yet is called missing. Nothing is trained or "
+        "get to their lines. A number without a record is missing. Nothing is trained or "
         "measured for this page."
     )
     page.contents([(s.suite.name, s.suite.title, s.state) for s in sections])
@@ -74,21 +76,27 @@ def _row(row: Row, out: Path) -> list[str | Linked]:
 def _linked(cell: Shown, out: Path) -> str | Linked:
     if cell is not MISSING and not cell.records:
         return cell.text
-    links = [(_label(path), os.path.relpath(path, out)) for path in cell.records]
+    links = [(_label(line), _address(line, out)) for line in cell.records]
     return Linked(cell.text, cell.counted if cell is not MISSING else "", links)
 
 
-def _label(path: Path) -> str:
-    """A run by its model and seed; other records by name."""
-    seed = path.parent.name
-    model = path.parent.parent.parent.name
-    return f"{model} {seed.removeprefix('seed-')}" if seed.startswith("seed-") else path.stem
+def _address(line: Line, out: Path) -> str:
+    """The table, and the line as GitHub's pages number it; others ignore that."""
+    return f"{quote(os.path.relpath(line.path, out))}#L{line.number}"
+
+
+def _label(line: Line) -> str:
+    """A run by its model and seed; another record by the last part of its key."""
+    _, *names = line.key
+    return (
+        " ".join(str(name) for name in names if name != line.record.get("variant")) or line.key[0]
+    )
 
 
 def _draw(path: Path, section: Section) -> None:
     with writing(path):
         if section.figure is None:
-            if section.there == 0:
+            if section.count == 0:
                 path.unlink(missing_ok=True)
             return
         with replacing(path) as stream:

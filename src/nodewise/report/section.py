@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from nodewise.errors import RunError
 from nodewise.experiments.records import CellRuns
 from nodewise.experiments.suite import Suite
+from nodewise.experiments.table import Line
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class Shown:
     """A cell of a table, with the records it comes from.
 
     Attributes:
-        text: What it says.
-        records: Files.
+        text: Its text.
+        records: Their lines in tables.
         count: How many runs, or pairs of runs, it stands for.
         wanted: How many it should stand for.
         unit: What is counted.
     """
 
     text: str
-    records: Sequence[Path] = ()
+    records: Sequence[Line] = ()
     count: int = 0
     wanted: int = 0
     unit: str = "runs"
@@ -52,30 +52,11 @@ class Shown:
 
 
 MISSING = Shown("missing")
-Name = TypeVar("Name")
-Record = TypeVar("Record")
-
-
-def readable(
-    names: Iterable[Name], read: Callable[[Name], Record | None]
-) -> tuple[dict[Name, Record], list[RunError]]:
-    """The records that are there and can be read, by name, and why others were left out."""
-    records: dict[Name, Record] = {}
-    refused = []
-    for name in names:
-        try:
-            record = read(name)
-        except RunError as error:
-            refused.append(error)
-            continue
-        if record is not None:
-            records[name] = record
-    return records, refused
 
 
 def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:
     """A cell about some runs; without any it is missing."""
-    return Shown(text, runs.paths, len(runs.records), wanted) if runs.records else MISSING
+    return Shown(text, runs.lines, len(runs.lines), wanted) if runs.lines else MISSING
 
 
 Row = tuple[str, Sequence[Shown]]
@@ -95,7 +76,7 @@ class Section:
 
     Attributes:
         suite: The suite.
-        there: How many of its records there are.
+        count: How many of its records there are.
         wanted: How many there should be.
         tables: Its tables.
         legend: How to read them.
@@ -107,7 +88,7 @@ class Section:
     """
 
     suite: Suite
-    there: int
+    count: int
     wanted: int
     tables: Sequence[Table]
     legend: str
@@ -126,8 +107,8 @@ class Section:
     def state(self) -> str:
         """How much of it there is, and what brings the rest."""
         command = f"`nodewise reproduce {self.suite.name}`"
-        if self.there == 0:
+        if self.count == 0:
             return f"nothing yet; {command} makes it"
-        if self.there < self.wanted:
-            return f"{self.there} of {self.wanted} records; {command} makes the others"
+        if self.count < self.wanted:
+            return f"{self.count} of {self.wanted} records; {command} makes the others"
         return "complete"
