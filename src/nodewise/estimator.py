@@ -20,7 +20,7 @@ from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.splits import Split
 from nodewise.errors import RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.choice import Selection, choose
+from nodewise.experiments.selection import Selection, choose
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.run import Factory, Task, Watch, train
 from nodewise.runs.saved import SavedModel, load_run

@@ -10,7 +10,6 @@ from typing import Any
 
 from nodewise._version import __version__
 from nodewise.io import writing
-from nodewise.report.choice import add_choice
 from nodewise.report.diagnostic_plots import (
     confusion_matrix,
     localization_histogram,
@@ -19,6 +18,7 @@ from nodewise.report.diagnostic_plots import (
 )
 from nodewise.report.page import Page
 from nodewise.report.plots import learning_curves
+from nodewise.report.selection import add_selection
 from nodewise.report.style import to_svg
 from nodewise.runs.diagnostics import calibration_error
 from nodewise.runs.folder import RunFolder
@@ -64,7 +64,7 @@ def write_report(path: Path, folders: Sequence[Path]) -> None:
     config = runs[0].config
     page = Page(f"{config['model']} on {_graph_name(config['graph'])}")
     _scores(page, runs)
-    add_choice(page, path.parent)
+    add_selection(page, path.parent)
     told = [run.diagnostics for run in runs if run.diagnostics is not None]
     if told:
         _confusion(page, told)

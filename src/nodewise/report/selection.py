@@ -1,4 +1,4 @@
-"""The section of a run's page that tells how `--recipe auto` chose."""
+"""The section of a run's page on how `--recipe auto` chose."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nodewise.experiments.choice_record import CHOICE
+from nodewise.experiments.selection_result import CHOICE
 from nodewise.report.page import Page
 
 
-def add_choice(page: Page, folder: Path) -> None:
-    """Tell from `choice.json` how the recipe was chosen, if there is one."""
+def add_selection(page: Page, folder: Path) -> None:
+    """Add how the recipe was chosen, from `choice.json` if there is one."""
     path = folder / CHOICE
     if not path.exists():
         return

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from nodewise.errors import DivergedError, InputError
-from nodewise.experiments import choice as choosing
+from nodewise.experiments import selection as choosing
 from nodewise.experiments.candidates import Candidate, CandidateSet
-from nodewise.experiments.choice import Selection, choose
+from nodewise.experiments.selection import Selection, choose
 from nodewise.experiments.trial import Trial
 from nodewise.runs.run import Task, Watch
 from nodewise.training.recipe import Recipe

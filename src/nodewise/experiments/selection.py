@@ -1,7 +1,7 @@
-"""`--recipe auto`: a recipe chosen on validation nodes. Test nodes decide nothing here.
+"""`--recipe auto`: a recipe chosen on validation nodes; test nodes are not used.
 
-All candidates are trained for a while, the best of them to their end (successive halving). Beside
-the winner its counterpart is trained, localization switched the other way, to say what it brings.
+All candidates are trained for a first round, the best of them to their end (successive halving).
+Then the counterpart of the best is trained, localization switched the other way, to compare both.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from nodewise.errors import DivergedError, InputError
 from nodewise.experiments.candidates import CandidateSet
-from nodewise.experiments.choice_record import CHOICE, SelectionResult, record_of
-from nodewise.experiments.epoch_counter import EpochCounter, Show
-from nodewise.experiments.trial import MakeTask, Trial
+from nodewise.experiments.selection_result import CHOICE, SelectionResult
+from nodewise.experiments.trial import EpochCounter, MakeTask, Show, Trial
 from nodewise.io import write_json
 from nodewise.models.zoo import counterpart
 from nodewise.randomness import own_randomness
@@ -25,15 +24,15 @@ _LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "
 
 @dataclass(frozen=True)
 class Selection:
-    """What is to be chosen, and for what.
+    """A recipe to be chosen: for which graph, and from which candidates.
 
     Attributes:
         folder: Where `choice.json` goes, and the candidates' runs, in `candidates`.
         make: A task from a model's name and a recipe.
         seed: The seed of all runs.
         dataset: The data set's name, or None for a graph without one.
-        fixed: Keys of the recipe that are not to be chosen.
-        candidate_set: Who takes part, and for how long.
+        fixed: Keys of the recipe that the caller sets.
+        candidate_set: The candidates, and how long they are trained.
     """
 
     folder: Path
@@ -44,7 +43,7 @@ class Selection:
     candidate_set: CandidateSet = field(default_factory=CandidateSet.load)
 
     def trials(self) -> list[Trial]:
-        """The candidates' runs; of two that the fixed keys make the same, the first."""
+        """The candidates' runs; of two that the fixed keys make equal, the first."""
         found: dict[tuple[Any, ...], Trial] = {}
         for candidate in self.candidate_set.candidates:
             recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
@@ -54,72 +53,58 @@ class Selection:
         return list(found.values())
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen.
-
-    Attributes:
-        chosen: Its run, finished.
-        record: What `choice.json` says: candidates, their validation figures, the comparison.
-    """
-
-    chosen: Trial
-    record: dict[str, Any]
-
-
 def choose(
     selection: Selection,
     show: Show = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
-) -> Choice:
+) -> SelectionResult:
     """Choose, and write `choice.json`; what earlier calls have trained is not trained again.
 
     Args:
         selection: What is to be chosen.
-        show: Called after every epoch with what is trained, the epochs done, and all there are.
-        stop: Asked after every epoch whether to save and stop.
+        show: Called after every epoch with the name of the run, the epochs done, and their total.
+        stop: Called after every epoch; true saves and stops.
 
     Raises:
         InputError: No candidate can be trained on this graph.
-        KeyboardInterrupt: `stop` said so; the same call goes on.
+        KeyboardInterrupt: `stop` was true; the same call continues.
         RunError: A folder holds another run, or another process works in it.
     """
     outcomes: dict[str, str] = {}
     trials, candidate_set = selection.trials(), selection.candidate_set
-    able = list(_able(trials, outcomes))
-    longest = max(trial.epochs for trial in able)
+    usable = list(_usable(trials, outcomes))
+    longest = max(trial.epochs for trial in usable)
     first = min(candidate_set.first_round, longest)
-    counter = EpochCounter(candidate_set.epochs(len(able), longest), show, stop)
-    left = list(_round(Round("candidate", 0, first, _LEFT), able, counter, outcomes))
+    counter = EpochCounter(candidate_set.epochs(len(usable), longest), show, stop)
+    left = list(_round(Round("candidate", 0, first, _LEFT), usable, counter, outcomes))
     ranked, ended = _ranked(left, first), list[Trial]()
-    while ranked and not ended:  # where the best diverge later on, the next best get their turn
+    while ranked and not ended:  # if all of the best diverge later on, the next best are trained
         best, ranked = ranked[: candidate_set.survivors], ranked[candidate_set.survivors :]
         ended = list(_round(Round("best", first, longest, _ENDED), best, counter, outcomes))
     chosen = _ranked(ended, None)[0]
     outcomes[chosen.name] = "chosen"
-    beside = _beside(chosen, able)
-    if beside is not None:
-        came_far = counter.train(beside, f"{beside.model} beside it", 0, longest)
-        if beside in able:
-            outcomes[beside.name] = _ENDED if came_far else _DIVERGED
-    record = record_of(
-        SelectionResult(candidate_set, trials, outcomes, chosen, beside, counter.total)
-    )
-    write_json(selection.folder / CHOICE, record)
-    return Choice(chosen, record)
+    counterpart = _counterpart(chosen, usable)
+    if counterpart is not None:
+        name = f"{counterpart.model}, the counterpart"
+        converged = counter.train(counterpart, name, 0, longest)
+        if counterpart in usable:
+            outcomes[counterpart.name] = _ENDED if converged else _DIVERGED
+    result = SelectionResult(candidate_set, trials, outcomes, chosen, counterpart, counter.total)
+    write_json(selection.folder / CHOICE, result.record)
+    return result
 
 
 class Round(NamedTuple):
     """Some epochs of several runs.
 
     Attributes:
-        what: What its runs are called.
+        name: The name of its runs in progress lines.
         begin: The epoch they start from.
         end: The epoch they are trained to.
-        outcome: What has become of those that were trained in no later round.
+        outcome: The outcome of those that are trained in no later round.
     """
 
-    what: str
+    name: str
     begin: int
     end: int
     outcome: str
@@ -128,17 +113,17 @@ class Round(NamedTuple):
 def _round(
     plan: Round, trials: Sequence[Trial], counter: EpochCounter, outcomes: dict[str, str]
 ) -> Iterator[Trial]:
-    """Train; gives those that did not diverge."""
+    """Train some runs; yields those that did not diverge."""
     for i, trial in enumerate(trials, 1):
-        what = f"{plan.what} {i} of {len(trials)}, {trial.name}"
-        ended = counter.train(trial, what, plan.begin, plan.end)
+        name = f"{plan.name} {i} of {len(trials)}, {trial.name}"
+        ended = counter.train(trial, name, plan.begin, plan.end)
         outcomes[trial.name] = plan.outcome if ended else _DIVERGED
         if ended:
             yield trial
 
 
-def _able(trials: Sequence[Trial], outcomes: dict[str, str]) -> Iterator[Trial]:
-    """Those whose model can use the graph; why others cannot is an outcome, too.
+def _usable(trials: Sequence[Trial], outcomes: dict[str, str]) -> Iterator[Trial]:
+    """Those whose model accepts the graph; why others do not is an outcome, too.
 
     Raises:
         InputError: None can.
@@ -156,7 +141,7 @@ def _able(trials: Sequence[Trial], outcomes: dict[str, str]) -> Iterator[Trial]:
 
 
 def _ranked(trials: Sequence[Trial], epochs: int | None) -> list[Trial]:
-    """The best by validation first: by accuracy, then by loss, then as they were.
+    """Sorted by validation accuracy, then by loss, the best first.
 
     Raises:
         DivergedError: There is none left.
@@ -168,8 +153,8 @@ def _ranked(trials: Sequence[Trial], epochs: int | None) -> list[Trial]:
     return sorted(trials, key=lambda trial: figures[trial.name], reverse=True)
 
 
-def _beside(chosen: Trial, trials: Sequence[Trial]) -> Trial | None:
-    """The chosen run with localization switched the other way; perhaps a candidate itself."""
+def _counterpart(chosen: Trial, trials: Sequence[Trial]) -> Trial | None:
+    """The chosen run with localization switched the other way; perhaps one of the candidates."""
     other = counterpart(chosen.model)
     if other is None:
         return None
