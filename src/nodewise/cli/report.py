@@ -1,4 +1,4 @@
-"""`nodewise report`: records turned into tables, plots and a page."""
+"""`nodewise report`: tables, plots and a page from records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the paper's main table beside ours; write all tables and plots as one page.
+    """Print our main table with the paper's numbers; write all tables and plots as one page.
 
     Everything is read from the tables of records in a folder; nothing is trained or measured. The
     paper's numbers are in brackets; a star marks a mean more than two standard errors away from
@@ -59,13 +59,13 @@ def report(
     from nodewise.report.results_page import write_results
     from nodewise.report.sections import SECTIONS, read_section
 
-    asked = list(dict.fromkeys(suites or ["main"]))
-    for name in asked:
+    names = list(dict.fromkeys(suites or ["main"]))
+    for name in names:
         Suite.load(name)  # an unknown name is an error before anything is written
     _add_records(results, sources or [], quiet)
     sections = {name: read_section(results, name) for name in SECTIONS}
     page = write_results(out or results / "report", list(sections.values()))
-    for name in asked:
+    for name in names:
         _print(sections[name], quiet)
     if not quiet:
         typer.echo(f"page and plots: {page}")

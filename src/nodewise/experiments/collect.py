@@ -84,8 +84,8 @@ def collect(results: Path, source: Path | None = None) -> Added:
 
 def _files(results: Path, source: Path) -> Iterator[Callable[[], tuple[RecordTable, Record]]]:
     """For every record below a folder, a function that reads it."""
-    there = source.resolve() == results.resolve()
-    known = {run_folder(source, *key) for key in read_runs(results).lines} if there else set()
+    is_same = source.resolve() == results.resolve()
+    known = {run_folder(source, *key) for key in read_runs(results).lines} if is_same else set()
     for path in sorted(source.glob(f"runs/*/*/*/seed-*/{RESULT}")):
         if path.parent not in known:
             yield partial(_run, path.parent, results)

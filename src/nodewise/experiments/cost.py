@@ -20,7 +20,7 @@ from nodewise.errors import RunError
 from nodewise.experiments.records import REPAIR, check_numbers
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, job_of
-from nodewise.experiments.table import Content, Line, RecordTable
+from nodewise.experiments.table import Content, Key, Line, RecordTable
 from nodewise.runs.run import RESULTS_VERSION, versions
 from nodewise.training.recipe import current_settings, default_settings, load_recipe
 
@@ -36,17 +36,9 @@ def read_costs(results: Path, suite: Suite) -> Content:
     Raises:
         RunError: The table cannot be read.
     """
-    lines, refused = cost_table(results).read()
-    kept = {}
-    for dataset, model, variant in suite.cells():
-        line = lines.get((dataset, model))
-        try:
-            if line is not None:
-                _check(line, variant)
-                kept[line.key] = line
-        except RunError as error:
-            refused.append(error)
-    return Content(kept, refused)
+    variants: dict[Key, Variant] = {(d, m): variant for d, m, variant in suite.cells()}
+    content = cost_table(results).read()
+    return content.checked(variants, lambda line: _check(line, variants[line.key]))
 
 
 def _check(line: Line, variant: Variant) -> None:

@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 from nodewise.runs.run import Task
 from nodewise.runs.saved import load_run
 
-# Both models are scored on the same nodes, so only those where they disagree carry information. That
-# one of them is right so often by chance must be less likely than this.
+# Both models are scored on the same nodes, so only those where they disagree carry information.
+# The difference is significant if the sign test over those has a p-value below this.
 _CHANCE = 0.05
 
 

@@ -1,4 +1,4 @@
-"""The records of a folder of results, read from its tables, each checked to be what its key says.
+"""The records of a folder of results, read from its tables and checked.
 
 There is a table for each suite, `SUITE.jsonl`. A run that several suites share is in that of the
 first; see `suites_of_cells`.
@@ -144,7 +144,7 @@ class SuiteRuns:
     Attributes:
         suite: The suite.
         cells: The runs by data set, model and the variant's name.
-        damaged: Why lines of its tables were left out that no cell could be read from.
+        damaged: Why other lines of the suite's tables were left out.
     """
 
     suite: Suite
@@ -158,7 +158,7 @@ class SuiteRuns:
 
     @property
     def count(self) -> int:
-        """How many runs the suite's cells have, at most as many of each as it asks for."""
+        """How many runs the suite's cells have, of each at most as many as it asks for."""
         return sum(min(len(cell.lines), self.suite.runs) for cell in self.cells.values())
 
     @property
@@ -174,7 +174,7 @@ class SuiteRuns:
 
     @property
     def notes(self) -> list[str]:
-        """Whether the records were made with several versions of something."""
+        """Lines on records of several versions, of nodewise or other packages."""
         records = [record for cell in self.cells.values() for record in cell.records]
         return [*mixed_versions(records), *_continued(records)]
 
@@ -268,7 +268,7 @@ def missing_runs(runs: Runs, jobs: Iterable[Job]) -> list[Job]:
 def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
     """Check a line to be the record of a job's run, with numbers that can be right.
 
-    The graph itself is not loaded: what would be known of it only then is taken as it is written.
+    The graph is not loaded: what depends on it, such as its SHA-256, is not checked.
 
     Raises:
         RunError: It is not.
@@ -279,7 +279,7 @@ def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
             raise RunError(str(line), f"has no table {table}", way_out=REPAIR)
     of_source = ("split", "split_seed", "validation")
     known = {key: value for key, value in record["graph"].items() if key not in of_source}
-    asked = {
+    expected = {
         "results_version": RESULTS_VERSION,
         "recipe": recipe.name,
         "graph": {**known, **job.source},
@@ -291,7 +291,7 @@ def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
         "graph": {**record["graph"], "dataset": record["dataset"]},
         "settings": current_settings(record["settings"]),
     }
-    found = first_difference(written, asked)
+    found = first_difference(written, expected)
     if found is not None:
         raise RunError(str(line), f"is of a run with {found}", way_out=REPAIR)
     check_numbers(line, record, ("seconds",))

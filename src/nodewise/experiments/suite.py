@@ -36,10 +36,10 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Variant:
-    """A way of running that differs from the recipe.
+    """A recipe with changed settings, or on another split.
 
     Attributes:
-        name: What its folder is called.
+        name: Its name in keys of tables and in folders.
         recipe: The recipe.
         settings: Keys of the recipe that are different.
         split: "public", "random", or None for the data set's default.
@@ -47,7 +47,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
-        title: What it is called in tables and plots.
+        title: Its title in tables and plots.
     """
 
     name: str
@@ -66,31 +66,31 @@ class Pair:
     """Two models to compare seed by seed, or cost by cost.
 
     Attributes:
-        model: One of them.
-        beside: The other.
+        model: A model.
+        other: The one it is compared with.
         base: The base model whose distance from `model` the paper prints, if that is to be shown.
     """
 
     model: str
-    beside: str
+    other: str
     base: str | None = None
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What to run.
+    """Runs of models on data sets under variants.
 
     Attributes:
         name: The suite's name.
         title: What it shows.
         paper: The paper's sentence about it.
-        differs: Where the released program, or we, do it otherwise.
+        differs: Differences from the paper, of the released program or of ours.
         models: Models of the zoo.
         datasets: Data sets.
         runs: Seeds; where something is measured instead of trained, timed calls.
-        variants: Ways of running.
-        pairs: What is compared.
-        papers_weight: Of a penalty whose weights are compared, the one that the paper names.
+        variants: The variants that every model is run under, unless they name their models.
+        pairs: Models to compare.
+        papers_weight: The weight that the paper names, of a penalty whose weights are compared.
     """
 
     name: str
@@ -120,16 +120,16 @@ class Suite:
         return cls(name, variants=variants, pairs=pairs, **content)
 
     def only(self, models: Sequence[str], datasets: Sequence[str], runs: int | None = None) -> Self:
-        """A part of the suite; nothing said is all of it.
+        """A part of the suite; an empty list selects all.
 
         Raises:
             UnknownNameError: The suite has no such model or data set.
         """
-        for kind, asked, known in (
+        for kind, names, known in (
             ("model", models, self.models),
             ("dataset", datasets, self.datasets),
         ):
-            for name in asked:
+            for name in names:
                 if name not in known:
                     raise UnknownNameError(f"{kind} of suite {self.name}", name, known)
         return replace(
@@ -140,7 +140,7 @@ class Suite:
         )
 
     def cells(self) -> Iterator[tuple[str, str, Variant]]:
-        """Data set, model and variant of every row of results."""
+        """Data set, model and variant of every cell."""
         for dataset in self.datasets:
             for model in self.models:
                 for variant in self.variants:
@@ -150,7 +150,7 @@ class Suite:
                         yield dataset, model, variant
 
     def jobs(self, results: Path, root: Path | None = None, device: str = "cpu") -> list[Job]:
-        """All runs: one of every row before any row gets a second."""
+        """All runs: one of every cell before any cell gets a second."""
         return [
             replace(job_of(results, *cell, seed), root=root, device=device)
             for seed in range(self.runs)

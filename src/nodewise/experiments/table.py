@@ -7,7 +7,7 @@ Adding replaces the file under a lock: a killed process leaves all of a line or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,17 @@ class Content(NamedTuple):
 
     lines: dict[Key, Line]
     refused: list[RunError]
+
+    def checked(self, keys: Iterable[Key], check: Callable[[Line], None]) -> Content:
+        """The lines with these keys that pass a check, which raises a RunError for others."""
+        kept, refused = {}, list(self.refused)
+        for line in (self.lines[key] for key in keys if key in self.lines):
+            try:
+                check(line)
+                kept[line.key] = line
+            except RunError as error:
+                refused.append(error)
+        return Content(kept, refused)
 
 
 class Added(NamedTuple):

@@ -45,18 +45,9 @@ def read_tsne(results: Path, datasets: Iterable[str]) -> Content:
     Raises:
         RunError: The table cannot be read.
     """
-    lines, refused = tsne_table(results).read()
     runs = read_runs(results, Suite.load("tsne")).lines
-    kept = {}
-    for name in datasets:
-        line = lines.get((name,))
-        try:
-            if line is not None:
-                _check(line, runs)
-                kept[line.key] = line
-        except RunError as error:
-            refused.append(error)
-    return Content(kept, refused)
+    keys = [(dataset,) for dataset in datasets]
+    return tsne_table(results).read().checked(keys, lambda line: _check(line, runs))
 
 
 def _check(line: Line, runs: Mapping[Key, Line]) -> None:
@@ -106,7 +97,7 @@ def job_with_model(results: Path, job: Job) -> Job:
 
 
 def train_models(results: Path, jobs: Sequence[Job], workers: int) -> None:
-    """Train the models of recorded runs that are not there.
+    """Train the models of recorded runs that are missing.
 
     Raises:
         NodewiseError: A run failed.
@@ -129,7 +120,7 @@ def make_tsne(results: Path, jobs: Sequence[Job]) -> None:
         jobs: The runs, the localized model last.
 
     Raises:
-        RunError: A model is not there, or differs from that of the recorded run.
+        RunError: A model is missing, or differs from that of the recorded run.
     """
     recorded = read_runs(results, Suite.load("tsne")).lines
     models = []

@@ -1,4 +1,4 @@
-"""Table II: what a model costs, beside the paper's numbers, and its ratio to the base model."""
+"""Table II: costs of models and their ratios to the base model, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nodewise.report.section import MISSING, Section, Shown, Table
 
 
 class Measure(NamedTuple):
-    """A column: its key in our records, its title, its key in the paper's table if it is there."""
+    """A column: its key in our records, its title, and its key in the paper's table, if any."""
 
     key: str
     title: str
@@ -89,8 +89,8 @@ def _costs(suite: Suite, lines: Lines) -> Table:
 def _cost(line: Line, papers: float | None, measure: Measure) -> Shown:
     value = line.record.get(measure.key)
     ours = "not reported by this system" if value is None else _number(value)
-    beside = "" if papers is None else f" ({_number(papers)})"
-    return Shown(ours + beside, [line], 1, 1, "records")
+    printed = "" if papers is None else f" ({_number(papers)})"
+    return Shown(ours + printed, [line], 1, 1, "records")
 
 
 def _number(value: float) -> str:
@@ -99,17 +99,17 @@ def _number(value: float) -> str:
 
 def _pair(lines: Lines, dataset: str, pair: Pair) -> list[Line]:
     """The lines of both models; empty if one is missing."""
-    found = [lines.get((dataset, model)) for model in (pair.model, pair.beside)]
+    found = [lines.get((dataset, model)) for model in (pair.model, pair.other)]
     return [line for line in found if line is not None] if None not in found else []
 
 
 def _ratio(pair: Sequence[Line], measure: Measure) -> float | None:
-    ours, beside = (line.record.get(measure.key) for line in pair) if pair else (None, None)
-    return ours / beside if ours is not None and beside else None
+    ours, base = (line.record.get(measure.key) for line in pair) if pair else (None, None)
+    return ours / base if ours is not None and base else None
 
 
 def _papers_ratio(dataset: str, pair: Pair, measure: Measure) -> float | None:
-    one, other = (_papers(dataset, model, measure) for model in (pair.model, pair.beside))
+    one, other = (_papers(dataset, model, measure) for model in (pair.model, pair.other))
     return None if one is None or other is None else one / other
 
 
@@ -134,8 +134,8 @@ def _table_of_ratios(suite: Suite, lines: Lines) -> Table:
             for measure in MEASURES:
                 ours = _ratio(both, measure)
                 papers = _papers_ratio(dataset, pair, measure)
-                beside = "" if papers is None else f" ({papers:.1f})"
-                text = "-" if ours is None else f"{ours:.1f}{beside}"
+                printed = "" if papers is None else f" ({papers:.1f})"
+                text = "-" if ours is None else f"{ours:.1f}{printed}"
                 shown.append(Shown(text, both, 2, 2, "records") if both else MISSING)
-            rows.append((f"{dataset}: {pair.model} / {pair.beside}", shown))
+            rows.append((f"{dataset}: {pair.model} / {pair.other}", shown))
     return Table(("ratio", *(m.title.partition(",")[0] for m in MEASURES)), rows)

@@ -15,11 +15,11 @@ from nodewise.training.recipe import load_recipe
 
 
 def penalty_section(results: Path, suite: Suite) -> Section:
-    """A row for each weight of each penalty, the models beside, and a panel for each data set.
+    """A row for each weight of each penalty, one for each other model, a panel for each data set.
 
     Args:
         results: The folder of records.
-        suite: A suite whose first model has penalties; the others are levels to compare with.
+        suite: A suite whose first model has penalties; the others are shown for comparison.
     """
     runs = suite_runs(results, suite)
     curves = {dataset: _curves(runs, dataset) for dataset in suite.datasets}

@@ -18,7 +18,7 @@ PAGE = "index.html"
 
 
 def write_results(out: Path, sections: Sequence[Section]) -> Path:
-    """Write the page and a PNG for each plot; plots of before that have no records any more go.
+    """Write the page and a PNG for each plot; earlier plots that have no records now are deleted.
 
     Args:
         out: The folder to write to.
@@ -32,7 +32,7 @@ def write_results(out: Path, sections: Sequence[Section]) -> Path:
     """
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    page = Page("nodewise: the paper's tables and figures beside ours")
+    page = Page("nodewise: the paper's tables and figures, and ours")
     page.paragraph(
         "Every number comes from records in the folder of results: open the runs below a cell to "
         "get to their lines. A number without a record is missing. Nothing is trained or "
@@ -51,7 +51,7 @@ def _show(page: Page, section: Section, out: Path) -> None:
     suite = section.suite
     page.heading(suite.title, suite.name)
     page.paragraph(f"The paper: {suite.paper}")
-    page.paragraph(f"Where it is done otherwise: {suite.differs}")
+    page.paragraph(f"Differences: {suite.differs}")
     page.paragraph(_state(section))
     if section.figure is not None:
         page.figure(to_svg(section.figure), section.caption)
@@ -109,7 +109,7 @@ def plain_rows(table: Table) -> list[list[str]]:
 
 
 def markdown(table: Table) -> str:
-    """A table for a text; rows without any record are left out."""
+    """A table in Markdown, without the rows that have no record."""
     rows = [row for row in table.rows if any(cell.count for cell in row[1])]
     ruler = ["---"] * len(table.columns)
     lines = [table.columns, ruler, *plain_rows(Table(table.columns, rows))]
@@ -117,7 +117,7 @@ def markdown(table: Table) -> str:
 
 
 def markdown_section(section: Section) -> str:
-    """A suite for a text: how much there is of it, its tables, how to read them, and notes."""
+    """A suite in Markdown: how many records it has, its tables, their legend, and notes."""
     tables = [markdown(table) for table in section.tables if _has_records(table)]
     notes = [f"Note: {note}." for note in section.notes]
     return "\n\n".join([_state(section), *tables, section.plain_legend, *notes])

@@ -1,4 +1,4 @@
-"""What a report shows of a suite, before it is known whether on a page or on a terminal."""
+"""What a report shows of a suite, for a page as for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nodewise.experiments.table import Line
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell of a table, with the records it comes from.
+    """A cell of a table, with the records that it summarizes.
 
     Attributes:
         text: Its text.
@@ -34,7 +34,7 @@ class Shown:
 
     @property
     def counted(self) -> str:
-        """How many there are, of how many where some are missing."""
+        """The number of runs, and how many there should be if some are missing."""
         unit = self.unit if self.wanted > 1 else self.unit.removesuffix("s")
         return (
             f"{self.count} of {self.wanted} {unit}" if self.is_partial else f"{self.count} {unit}"
@@ -47,7 +47,7 @@ class Shown:
 
     @property
     def plain(self) -> str:
-        """The text for a terminal; a cell of more or fewer runs than asked for says how many."""
+        """The text for a terminal, with the number of runs if it is not the wanted one."""
         return self.text if self.count in (0, self.wanted) else f"{self.text} n={self.count}"
 
 
@@ -55,7 +55,7 @@ MISSING = Shown("missing")
 
 
 def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:
-    """A cell about some runs; without any it is missing."""
+    """A cell with these runs as its records; `MISSING` without any."""
     return Shown(text, runs.lines, len(runs.lines), wanted) if runs.lines else MISSING
 
 
@@ -72,7 +72,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What there is to show of a suite.
+    """Tables, a plot and notes of a suite.
 
     Attributes:
         suite: The suite.
@@ -80,11 +80,11 @@ class Section:
         wanted: How many there should be.
         tables: Its tables.
         legend: How to read them.
-        figure: Its plot, where it has one and there is something to plot.
-        caption: What the plot shows.
-        data: The same for programs.
-        refused: Records that were left out, and why.
-        notes: What else should be known of the records.
+        figure: Its plot; None if it has none, or nothing to plot.
+        caption: The plot's caption.
+        data: The content of the tables, for JSON.
+        refused: Why records were left out.
+        notes: Notes on the records, such as several versions.
     """
 
     suite: Suite
@@ -100,12 +100,12 @@ class Section:
 
     @property
     def plain_legend(self) -> str:
-        """How to read its tables where cells say `n`: on a terminal, or in a text."""
+        """How to read its tables on a terminal or in a text, where cells have an `n`."""
         return f"{self.legend} n is a number of runs, or of pairs, that is not the one asked for."
 
     @property
     def state(self) -> str:
-        """How much of it there is, and what brings the rest."""
+        """How many of its records there are, and the command that makes the others."""
         command = f"`nodewise reproduce {self.suite.name}`"
         if self.count == 0:
             return f"nothing yet; {command} makes it"
