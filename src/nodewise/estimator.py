@@ -20,7 +20,7 @@ from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import InputError, SplitError, UnknownNameError
-from nodewise.experiments.choice import choose
+from nodewise.experiments.selection import choose
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.run import Factory, Watch, train
 from nodewise.runs.saved import SavedRun, load_run

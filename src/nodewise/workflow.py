@@ -14,7 +14,7 @@ from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.choice import Selection, choose
+from nodewise.experiments.selection import Selection, choose
 from nodewise.runs.copy import check_room, copy_run
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Factory, Task, Watch, train_in

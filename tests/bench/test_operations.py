@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import nodewise as nw
-from nodewise.bench.operations import Operations, Walk, operations
+from nodewise.bench.operations import LayerSizes, Operations, operations
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.nn.block import build_block
@@ -44,13 +44,13 @@ def test_rows_without_a_zero_cost_the_same_sparse_and_dense() -> None:
     assert operations(model, sparse, edges) == operations(model, full, edges)
 
 
-def test_a_sparse_walk_sees_what_is_there() -> None:
+def test_sizes_of_sparse_rows_count_stored_entries() -> None:
     x = torch.tensor([[1.0, 0, 0], [1, 2, 0], [0, 0, 0]])
     edges = torch.tensor([[0, 1, 1, 2], [2, 2, 0, 1]])
     rule = nw.LocalizedConv(3, 2, "sum").aggregator.rule
     neighbors = build_block(edges, None, 3, 3, rule, torch.float32).neighbors
     loops = neighbors.num_edges - 4
-    found = Walk.of(SparseRows.from_dense(x), neighbors)
+    found = LayerSizes.of(SparseRows.from_dense(x), neighbors)
     around = {0: [1], 1: [2], 2: [0, 1]}
     if loops:
         around = {v: [*members, v] for v, members in around.items()}

@@ -257,7 +257,7 @@ def test_numbers_for_ids_are_ids(here: Path) -> None:
 
 def test_the_page_of_a_run_has_its_parts(trained: Path) -> None:
     page = (trained / "run" / "report.html").read_text()
-    parts = ("Scores", "Which class is taken for which", "Is its confidence deserved", "Learning")
+    parts = ("Scores", "Confusion matrix", "Calibration", "Learning")
     assert all(f"<h2>{part}" in page for part in parts)
     assert "Most localized" in page and "Least localized" in page
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,18 @@ from typer.testing import CliRunner
 from nodewise.cli.app import app
 from nodewise.errors import RunError
 from nodewise.experiments import tsne
+from nodewise.experiments.records import Runs
 from nodewise.experiments.runner import Job
-from nodewise.experiments.tsne import job_with_model, make_tsne, node_weights, plane, read_tsne
+from nodewise.experiments.suite import run_key
+from nodewise.experiments.table import Line
+from nodewise.experiments.tsne import (
+    job_with_model,
+    make_tsne,
+    node_weights,
+    plane,
+    read_tsne,
+    train_models,
+)
 from nodewise.runs.folder import MODEL
 from nodewise.runs.saved import load_run
 from nodewise.runs.task import dataset_source
@@ -41,9 +50,8 @@ def test_the_record_has_points_for_every_node_and_for_w(
     trained: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tsne, "plane", lambda rows: [[0.0, 0.5]] * len(rows))
-    path = make_tsne(tmp_path, trained)
-    record = read_tsne(tmp_path, "toy")
-    assert path == tmp_path / "tsne" / "toy.json" and record is not None
+    make_tsne(tmp_path, trained)
+    record = read_tsne(tmp_path, ["toy"]).lines["toy",].record
     data = trained[0].task().data
     assert record["labels"] == data.y.tolist()
     assert list(record["representations"]) == ["GCN", "LGCN"]
@@ -71,23 +79,20 @@ def test_w_v_is_w_scaled_and_shifted_as_the_model_does(trained: list[Job]) -> No
     np.testing.assert_array_equal(everywhere, weight.ravel())
 
 
-def test_a_run_that_has_lost_its_model_is_made_once_more(
+def test_a_recorded_run_without_its_model_is_trained_once_more(
     trained: list[Job], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tsne, "plane", lambda rows: [[0.0, 0.5]] * len(rows))
     whole, lost = trained[0], replace(trained[1], folder=tmp_path / "runs" / "LGCN")
-    lost.run()
-    (lost.folder / MODEL).unlink()
-    assert job_with_model(whole, tmp_path) == whole
-    never_made = replace(whole, folder=tmp_path / "runs" / "GCN")
-    assert job_with_model(never_made, tmp_path) == never_made
-    again = job_with_model(lost, tmp_path)
-    assert again.folder == tmp_path / "tsne" / "runs" / "toy" / "LGCN" and not again.is_done()
-    again.run()
+    assert job_with_model(tmp_path, whole) == whole
+    train_models(tmp_path, [whole, lost], workers=1)
+    again = job_with_model(tmp_path, lost)
+    assert again.folder == tmp_path / "tsne" / "runs" / "toy" / "LGCN"
+    assert (again.folder / MODEL).exists() and not lost.folder.exists()
     make_tsne(tmp_path, [whole, lost])
-    result = lost.folder / "result.json"
-    result.write_text(json.dumps({**json.loads(result.read_text()), "logits_sha256": "0"}))
-    with pytest.raises(RunError, match="other logits"):
+    other = Line(tmp_path / "main.jsonl", 3, run_key(lost), {"logits_sha256": "0"})
+    monkeypatch.setattr(tsne, "read_runs", lambda *args: Runs({run_key(lost): other}))
+    with pytest.raises(RunError, match=r"other logits than its record, .*main.jsonl:3"):
         make_tsne(tmp_path, [whole, lost])
 
 
@@ -101,23 +106,24 @@ def test_the_plane_is_the_same_every_time_and_keeps_groups_apart() -> None:
     assert silhouette_score(points, np.repeat(range(3), 20)) > 0.8
 
 
-def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
-    assert read_tsne(tmp_path, "cora") is None
-    path = put_tsne(tmp_path)
-    assert read_tsne(tmp_path, "cora") is not None
+def why(results: Path) -> str:
+    """Why the only record is refused."""
+    lines, (error,) = read_tsne(results, ["cora"])
+    assert not lines
+    return str(error)
+
+
+def test_a_record_of_another_version_or_of_other_runs_is_refused(tmp_path: Path) -> None:
+    assert read_tsne(tmp_path, ["cora"]) == ({}, [])
     put_tsne(tmp_path, results_version=0)
-    with pytest.raises(RunError, match="another results version"):
-        read_tsne(tmp_path, "cora")
+    assert "tsne.jsonl:1: was made by another results version" in why(tmp_path)
     path = put_tsne(tmp_path)
     put_run(tmp_path, "GCN", 0, 0.8)
-    assert read_tsne(tmp_path, "cora") is not None
-    result = put_run(tmp_path, "LGCN", 0, 0.8) / "result.json"
-    result.write_text(result.read_text().replace('"logits_sha256": "0"', '"logits_sha256": "1"'))
-    with pytest.raises(RunError, match="another run of LGCN"):
-        read_tsne(tmp_path, "cora")
+    assert list(read_tsne(tmp_path, ["cora"]).lines) == [("cora",)]
+    put_run(tmp_path, "LGCN", 0, 0.8, logits_sha256="1")
+    assert "another run of LGCN" in why(tmp_path)
     path.write_text("{")
-    with pytest.raises(RunError, match="cannot be read"):
-        read_tsne(tmp_path, "cora")
+    assert "tsne.jsonl:1: is not JSON" in why(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +132,7 @@ def test_a_record_of_another_version_is_refused(tmp_path: Path) -> None:
 )
 def test_a_record_that_lacks_something_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
     put_tsne(tmp_path, **changes)
-    with pytest.raises(RunError, match="where one is due"):
-        read_tsne(tmp_path, "cora")
+    assert "where one is due" in why(tmp_path)
 
 
 def test_the_picture_needs_both_models(tmp_path: Path) -> None:

@@ -1,20 +1,30 @@
-"""Records that no run has made, laid where runs would lay theirs."""
+"""Records that no run has made, in tables as runs would leave them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
-from nodewise.experiments.cost import cost_path
+from nodewise.experiments.cost import cost_table
+from nodewise.experiments.records import run_table
 from nodewise.experiments.suite import Variant, job_of
+from nodewise.experiments.table import Record, RecordTable
+from nodewise.experiments.tsne import tsne_table
 from nodewise.runs.run import RESULTS_VERSION
 from nodewise.training.recipe import load_recipe
 
 OFFICIAL = Variant("official")
+
+
+def put(table: RecordTable, record: Record) -> Path:
+    """Write a record into a table, in the place of one with its key; returns the table's file."""
+    records = {key: line.record for key, line in table.read().lines.items()}
+    records[tuple(record[name] for name in table.fields)] = record
+    table.path.parent.mkdir(parents=True, exist_ok=True)
+    table.path.write_text("".join(f"{json.dumps(one)}\n" for one in records.values()))
+    return table.path
 
 
 def put_run(
@@ -24,41 +34,31 @@ def put_run(
     accuracy: float,
     dataset: str = "cora",
     variant: Variant = OFFICIAL,
-    config: Mapping[str, Any] | None = None,
+    **changes: Any,
 ) -> Path:
-    """A finished run with that accuracy; `config` overrides what its configuration says."""
+    """A finished run with that accuracy; `changes` override what its record says."""
     job = job_of(results, dataset, model, variant, seed)
-    settings = load_recipe(job.recipe, model, dataset, job.settings).settings
-    about = {
-        "nodewise": "0.0.0",
-        "results_version": RESULTS_VERSION,
-        "model": model,
-        "recipe": job.recipe,
-        "seed": seed,
-        "split_sha256": "0",
-        "graph": {**job.source, "sha256": "0", "classes": ["a", "b"]},
-        "settings": settings,
-    }
+    source = {key: value for key, value in job.source.items() if key != "dataset"}
     record = {
         "dataset": dataset,
         "model": model,
+        "variant": variant.name,
         "seed": seed,
+        "recipe": job.recipe,
         "val_accuracy": accuracy,
         "test_accuracy": accuracy,
         "test_micro_f": accuracy - 0.01,
         "test_macro_f": accuracy - 0.02,
-        "recipe": job.recipe,
-        "settings": settings,
-        "graph_sha256": "0",
-        "split_sha256": "0",
         "logits_sha256": "0",
         "seconds": 2.0,
         "versions": {"torch": "1.0"},
+        "begun_with": "0.0.0",
+        "results_version": RESULTS_VERSION,
+        "split_sha256": "0",
+        "graph": {**source, "sha256": "0", "classes": ["a", "b"]},
+        "settings": load_recipe(job.recipe, model, dataset, job.settings).settings,
     }
-    job.folder.mkdir(parents=True)
-    (job.folder / "config.toml").write_text(tomli_w.dumps({**about, **(config or {})}))
-    (job.folder / "result.json").write_text(json.dumps(record))
-    return job.folder
+    return put(run_table(results, dataset, model, variant.name), {**record, **changes})
 
 
 def put_runs(
@@ -88,10 +88,7 @@ def put_cost(results: Path, dataset: str, model: str, **figures: Any) -> Path:
         "load_average": 0.1,
         **figures,
     }
-    path = cost_path(results, dataset, model)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record))
-    return path
+    return put(cost_table(results), record)
 
 
 def put_tsne(results: Path, **changes: Any) -> Path:
@@ -116,7 +113,4 @@ def put_tsne(results: Path, **changes: Any) -> Path:
         "weights": {**weights, **far},
         **changes,
     }
-    path = results / "tsne" / "cora.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record))
-    return path
+    return put(tsne_table(results), record)

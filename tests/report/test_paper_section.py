@@ -61,7 +61,7 @@ def test_what_is_missing_is_called_missing_and_partial_cells_say_how_many(tmp_pa
     assert accuracy["LGCN"][0].counted == "10 runs"
     assert accuracy["LGCN"][0].plain == accuracy["LGCN"][0].text
     assert accuracy["GAT"][0].plain == "missing"
-    assert (section.there, section.wanted) == (12, 680)
+    assert (section.count, section.wanted) == (12, 680)
     assert "reproduce main" in section.state
 
 

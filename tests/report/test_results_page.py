@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -15,6 +16,7 @@ from nodewise.errors import InputError, UnknownNameError
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.report.results_page import markdown_section, write_results
 from nodewise.report.sections import SECTIONS, read_section
+from tests.experiments.test_collect import finished
 from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
 
 pytestmark = pytest.mark.medium
@@ -45,12 +47,17 @@ def fill(results: Path) -> None:
         suite = Suite.load(name)
         for dataset, model, variant in suite.only([], ["cora"]).cells():
             for seed in range(2):
-                folder = results / "runs" / dataset / model.replace(":", "_") / variant.name
-                if not (folder / f"seed-{seed}").exists():
-                    put_run(results, model, seed, 0.8 + seed / 100, dataset, variant)
+                put_run(results, model, seed, 0.8 + seed / 100, dataset, variant)
     for model in Suite.load("cost").models:
         put_cost(results, "cora", model, mflops=20.0)
     put_tsne(results)
+
+
+def record_of(page: Path, link: str) -> tuple[Any, ...]:
+    """Data set, model, variant and seed of the line that a cell's link leads to."""
+    path, _, line = link.partition("#L")
+    text = (page.parent / unquote(path)).read_text().splitlines()[int(line) - 1]
+    return tuple(json.loads(text).get(key) for key in ("dataset", "model", "variant", "seed"))
 
 
 def run(*words: object) -> str:
@@ -77,8 +84,10 @@ def test_a_filled_folder_gives_one_page_and_a_picture_for_each_plot(tmp_path: Pa
         assert suite.name in seen.anchors and f"#{suite.name}" in seen.links
     files = [link for link in seen.links if not link.startswith("#")]
     assert len(files) > 100
-    assert all((page.parent / unquote(link)).is_file() for link in set(files))
-    assert "../runs/cora/LGCN_global/official/seed-1/result.json" in files
+    assert {record_of(page, link) for link in files} >= {
+        ("cora", "LGCN:global", "official", 1),
+        ("cora", "LGCN", None, None),
+    }
     answer = json.loads(told.splitlines()[-1])
     assert answer["report"] == str(page) and set(NAMES) <= answer.keys()
 
@@ -88,7 +97,7 @@ def test_links_are_relative_wherever_the_page_is(tmp_path: Path) -> None:
     sections = [read_section(tmp_path / "results", "main")]
     page = write_results(tmp_path / "else where" / "page", sections)
     links = [link for link in Seen(page.read_text("utf-8")).links if not link.startswith("#")]
-    assert links and all((page.parent / unquote(link)).is_file() for link in links)
+    assert [record_of(page, link) for link in links] == 2 * [("cora", "LGCN", "official", 0)]
 
 
 def test_an_empty_folder_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
@@ -142,24 +151,23 @@ def test_a_picture_of_somebody_else_stays_where_a_suite_has_none(tmp_path: Path)
     assert (tmp_path / "main.png").read_text() == "not ours"
 
 
-def test_a_text_tells_what_else_is_to_be_known_of_records(tmp_path: Path) -> None:
+def test_a_text_ends_with_the_notes_on_its_records(tmp_path: Path) -> None:
     for model, torch in (("LGCN", "1.0"), ("GCN", "2.0")):
         put_cost(tmp_path, "cora", model, versions={"torch": torch})
-        path = put_run(tmp_path, model, 0, 0.8) / "result.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"versions": {"torch": torch}}))
+        put_run(tmp_path, model, 0, 0.8, versions={"torch": torch})
     for suite in ("main", "cost"):
         text = markdown_section(read_section(tmp_path, suite))
         assert text.endswith("\n\nNote: records made with torch 1.0 and 2.0.")
 
 
-def test_records_that_are_left_out_are_told_on_the_page(tmp_path: Path) -> None:
+def test_records_that_are_left_out_are_named_on_the_page(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN", [0.83])
-    put_run(tmp_path, "LGCN", 1, 0.1, config={"results_version": 0})
+    put_run(tmp_path, "LGCN", 1, 0.1, results_version=0)
     put_cost(tmp_path, "cora", "GCN", results_version=0)
     put_tsne(tmp_path, results_version=0)
     sections = [read_section(tmp_path, name) for name in ("main", "cost", "tsne")]
     text = write_results(tmp_path / "report", sections).read_text("utf-8")
-    for name in ("seed-1", "GCN.json", "cora.json"):
+    for name in ("main.jsonl:2", "cost.jsonl:1", "tsne.jsonl:1"):
         assert any("Left out" in line and name in line for line in text.splitlines())
     assert "1 of 10 runs" in text and "2 of 10 runs" not in text
 
@@ -183,8 +191,21 @@ def test_other_suites_are_printed_when_asked_for(tmp_path: Path) -> None:
     assert "Planetoid" not in told
 
 
-def test_an_unknown_suite_or_folder_is_told(tmp_path: Path) -> None:
+def test_an_unknown_suite_or_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="matched"):
         read_section(tmp_path, "match")
     with pytest.raises(InputError, match="is no folder"):
         read_section(tmp_path / "none", "main")
+
+
+def test_finished_runs_without_a_line_and_those_of_other_folders_are_added(tmp_path: Path) -> None:
+    results, other = tmp_path / "results", tmp_path / "other"
+    results.mkdir()
+    for place, seeds in ((results, (0,)), (other, (1, 2))):
+        for seed in seeds:
+            finished(place, seed)
+    told = run(results, "--suite", "neighbors", "--import", other)
+    assert f"added 1 records from {results}" in told and f"added 2 records from {other}" in told
+    assert "LGCN:global" in told and "80.0 ± 0.0 n=3" in told
+    command = ["report", str(results), "--import", str(tmp_path / "none")]
+    assert "is no folder" in str(CliRunner().invoke(app, command).exception)

@@ -40,7 +40,7 @@ def test_a_page_tells_all_and_reads_names_as_text(tmp_path: Path) -> None:
     assert f"<td>{100 * result['test_accuracy']:.1f}</td>" in page
     for heading in (
         "Scores",
-        "taken for which (test nodes)",
+        "Confusion matrix (test nodes)",
         "confidence",
         "Learning",
         "localized",
@@ -77,7 +77,7 @@ def test_a_run_of_before_diagnostics_still_has_its_scores(tmp_path: Path) -> Non
     folder = run_in(tmp_path / "run")
     (folder / "diagnostics.json").unlink()
     page = page_of(folder)
-    assert "Scores" in page and "taken for which" not in page
+    assert "Scores" in page and "Confusion matrix" not in page
 
 
 @pytest.mark.parametrize("model", ["LGAT", "GCN-FiLM"])

@@ -1,8 +1,8 @@
 """`nodewise bench epoch`: a training epoch of LGCN-8 against GCN-8, PyG's and our own; LGAT, LGIN.
 
-PyG's GCN as people run it: dense features, cached normalization, full graph. Most of its time may
-be dropout on the dense feature matrix, which is timed, too. So our own GCN is measured beside it,
-which works on sparse features and on the receptive field of the training nodes, as LGCN does.
+PyG's GCN has dense features, cached normalization and the full graph. Most of its time may be
+dropout on the dense feature matrix, which is timed, too. So our GCN is measured as well, which
+works on sparse features and on the receptive field of the training nodes, as LGCN does.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _step_and_validation(engine: Engine) -> None:
 
 
 def _check_seconds(step: Callable[[], object], repeats: int) -> float:
-    """How long a step spends on checks of sizes and indices: a median."""
+    """The median time that a step spends on checks of sizes and indices."""
     spent = [0.0]
 
     def timed(check: Callable[..., None]) -> Callable[..., None]:
@@ -77,8 +77,8 @@ def _check_seconds(step: Callable[[], object], repeats: int) -> float:
     with ExitStack() as stack:
         for op in ops:
             stack.enter_context(patch.object(op, "check", timed(op.check)))
-        made = timed(SparseRows.__post_init__)
-        stack.enter_context(patch.object(SparseRows, "__post_init__", made))
+        check = timed(SparseRows.__post_init__)
+        stack.enter_context(patch.object(SparseRows, "__post_init__", check))
         for _ in range(repeats):
             step()
             spent.append(0.0)

@@ -1,4 +1,4 @@
-"""How much memory a job takes at its worst, told by the kernel for a process of its own."""
+"""The peak memory of a job, as the kernel reports it for a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> float | None:
-    """What a job's second call adds to its process's memory at the highest, in MB.
+    """The peak memory that a job's second call adds to its process, in MB.
 
     Args:
         make: A module-level function that builds the job; called in a fresh process that computes
@@ -25,11 +25,11 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
         *args: Its arguments.
 
     Returns:
-        The high-water mark, reset after the first call, less what was resident then; None where the
-        system does not tell.
+        The high-water mark, reset after the first call, less the resident memory then; None if
+        the system does not report it.
 
     Raises:
-        RunError: The process did not come to its end.
+        RunError: The process ended early.
     """
     if not _RESET.exists():
         return None
@@ -39,18 +39,18 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
     child.start()
     theirs.close()
     try:
-        told = ours.recv()
+        peak = ours.recv()
     except EOFError:
-        told = None
+        peak = None
     child.join()
-    if told is None:
+    if peak is None:
         raise RunError(
             "memory",
             "the process that measures it ended early",
             value=child.exitcode,
             way_out="see above for its error; if there is none, it may have been killed for memory",
         )
-    return float(told)
+    return float(peak)
 
 
 def _measure(
@@ -67,7 +67,7 @@ def _measure(
 
 
 def _return_freed_memory() -> None:
-    """Give what the first call freed back to the system, or the second would seem to need none."""
+    """Return freed memory to the system, or the second call would seem to need none."""
     with suppress(AttributeError, OSError, TypeError):  # not GNU's C library
         ctypes.CDLL(None).malloc_trim(0)
 

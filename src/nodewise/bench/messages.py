@@ -1,4 +1,4 @@
-"""`nodewise bench messages`: layer 1's localized messages, ours against the form one writes first.
+"""`nodewise bench messages`: layer 1's localized messages, ours against the per-edge form.
 
 Timed on both sides, on the same inputs: generators, messages, penalty sums, forward and backward,
 gradients of all weights and of the features, warm, full graph.
@@ -26,7 +26,7 @@ from nodewise.ops.sparse import SparseRows
 BOTTLENECK = OUT = 8
 # The reference builds W_v for every edge, and is measured where that takes less than this.
 _REFERENCE_BYTES = 2 << 30
-# Repeats of what takes milliseconds, which the weather of a shared machine changes most.
+# Repeats of calls that take milliseconds, which other processes of the machine disturb most.
 _OF_SHORT = 25
 
 
@@ -39,7 +39,7 @@ def unit_rows(x: Tensor) -> Tensor:
 class Problem:
     """One layer on one graph: features both ways, edges, and weights for some heads.
 
-    `pull` is the gradient of all messages, as a loss would bring it.
+    `gradient` is that of the loss with respect to all messages.
     """
 
     rows: SparseRows
@@ -47,7 +47,7 @@ class Problem:
     edge_index: Tensor
     block: Block
     weights: dict[str, Tensor]
-    pull: Tensor
+    gradient: Tensor
     heads: int
 
     @classmethod
@@ -70,9 +70,9 @@ class Problem:
             name: (0.3 * torch.randn(shape, generator=make)).requires_grad_()
             for name, shape in shapes.items()
         }
-        pull = torch.ones(block.neighbors.num_edges, heads, OUT)
+        gradient = torch.ones(block.neighbors.num_edges, heads, OUT)
         rows = SparseRows.from_dense(x)
-        return cls(rows, x, data.edge_index, block, weights, pull, heads)
+        return cls(rows, x, data.edge_index, block, weights, gradient, heads)
 
     def leaves(self, values: Tensor | None) -> list[Tensor]:
         """What gradients are taken of."""
@@ -97,7 +97,7 @@ def localized(problem: Problem, kernel: str, *, features: bool, backward: bool =
         a, b = squares(*pairs)
         if backward:
             leaves = problem.leaves(values if features else None)
-            torch.autograd.grad([z, a, b], leaves, [problem.pull, a.detach(), b.detach()])
+            torch.autograd.grad([z, a, b], leaves, [problem.gradient, a.detach(), b.detach()])
 
 
 def penalty(problem: Problem, scale: Tensor, shift: Tensor) -> None:
@@ -123,8 +123,8 @@ def dense(problem: Problem, *, features: bool) -> None:
     z = z + (x_j * b[neighbors.target]).sum(-1, keepdim=True)
     sums = [a.square().sum(), b.square().sum()]
     leaves = problem.leaves(x if features else None)
-    pulls = [problem.pull[:, 0], *(s.detach() for s in sums)]
-    torch.autograd.grad([z, *sums], leaves, pulls)
+    gradients = [problem.gradient[:, 0], *(s.detach() for s in sums)]
+    torch.autograd.grad([z, *sums], leaves, gradients)
 
 
 def _job(kernel: str, dataset: str, root: str | None) -> Callable[[], None]:
@@ -132,7 +132,7 @@ def _job(kernel: str, dataset: str, root: str | None) -> Callable[[], None]:
 
 
 def _formed(problem: Problem) -> int:
-    """In how many places some W_v is needed: the columns that occur in each C_v, counted."""
+    """The number of columns of W_v that are in use, summed over nodes: those that occur in C_v."""
     return problem.rows.pooled_places(problem.block.neighbors).col.numel()
 
 
@@ -146,12 +146,12 @@ def _generated(problem: Problem) -> int:
 
 
 def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[float, float]:
-    """The time forward and backward need at the machine's peak, if only the work must be done.
+    """The time of forward and backward at the machine's peak, counting only necessary work.
 
     Multiply-adds: three products of bottleneck size for every generated number, all of them forward
-    (the number itself, and what its square pulls at code and expansion); W_v where its columns
-    occur (backward: four, and four products of bottleneck size); eight for every value a neighbor
-    brings. Memory: the neighbors' values and columns, and the messages.
+    (the number itself, and the gradients of its square with respect to code and expansion); W_v
+    where its columns occur (backward: four, and four products of bottleneck size); eight for every
+    value of a neighbor. Memory: the neighbors' values and columns, and the messages.
     """
     neighbors, rows = problem.block.neighbors, problem.rows
     lengths = (rows.crow[1:] - rows.crow[:-1]).long()

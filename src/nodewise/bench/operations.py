@@ -1,10 +1,10 @@
-"""How many operations a forward pass takes, counted from sizes: kernels hide theirs from counters.
+"""Operations of a forward pass, counted from sizes: torch cannot count those of our kernels.
 
 A multiply-add is two operations. `products` are those of matrix products, as torch's own
 FlopCounterMode counts them; `entrywise` is all the rest, one for every number that an addition, a
 product, an activation or an exponential gives. Notation: N targets, E edges with loops, H heads, i
 and o the widths of a layer's input and output, k that of the bottleneck; nnz(x) are the entries of
-the input that are there, N i of a dense one.
+the input that are stored, N i of a dense one.
 
 | part | products | entrywise |
 |---|---|---|
@@ -54,8 +54,8 @@ class Operations:
 
 
 @dataclass(frozen=True)
-class Walk:
-    """How much there is to walk through in one layer.
+class LayerSizes:
+    """LayerSizes of what one layer reads.
 
     Attributes:
         nodes: Targets, which are also the sources.
@@ -72,8 +72,8 @@ class Walk:
     columns: int
 
     @classmethod
-    def of(cls, x: Features, neighbors: Neighborhood) -> Walk:
-        """Through these rows along these edges."""
+    def of(cls, x: Features, neighbors: Neighborhood) -> LayerSizes:
+        """The sizes of these rows and edges."""
         if isinstance(x, SparseRows):
             lengths = (x.crow[1:] - x.crow[:-1]).long()
             along = int(lengths[neighbors.source].sum())
@@ -82,8 +82,8 @@ class Walk:
         return cls.dense(neighbors, x.size(1))
 
     @classmethod
-    def dense(cls, neighbors: Neighborhood, width: int) -> Walk:
-        """Through rows that are full."""
+    def dense(cls, neighbors: Neighborhood, width: int) -> LayerSizes:
+        """The sizes of dense rows."""
         nodes, edges = neighbors.num_targets, neighbors.num_edges
         return cls(nodes, edges, nodes * width, edges * width, nodes * width)
 
@@ -93,7 +93,7 @@ def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations
 
     Args:
         model: A stack of convolutions.
-        x: The input: dense rows count as full, sparse ones by what is there.
+        x: The input: dense rows count all entries, sparse ones those stored.
         edge_index: The edges, shape (2, E).
 
     Raises:
@@ -103,15 +103,15 @@ def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations
     count = x.num_rows if isinstance(x, SparseRows) else x.size(0)
     for i, conv in enumerate(model.layers):
         neighbors = conv.block(edge_index, (count, count)).neighbors
-        walk = Walk.dense(neighbors, conv.widths[0]) if i else Walk.of(x, neighbors)
+        sizes = LayerSizes.dense(neighbors, conv.widths[0]) if i else LayerSizes.of(x, neighbors)
         activated = i + 1 < len(model.layers) or model.output_act is not None
-        total += of_layer(conv, walk)
+        total += of_layer(conv, sizes)
         total += Operations(entrywise=activated * count * conv.heads * conv.out_channels)
     return total
 
 
 @singledispatch
-def of_layer(conv: BaseConv, walk: Walk) -> Operations:
+def of_layer(conv: BaseConv, sizes: LayerSizes) -> Operations:
     """Operations of one layer."""
     raise InputError(
         "model",
@@ -122,37 +122,37 @@ def of_layer(conv: BaseConv, walk: Walk) -> Operations:
 
 
 @of_layer.register
-def _(conv: LocalizedConv, walk: Walk) -> Operations:
+def _(conv: LocalizedConv, sizes: LayerSizes) -> Operations:
     out = conv.heads * conv.out_channels
-    total = _of_messages(conv, walk) + of_aggregator(conv.aggregator, conv, walk)
+    total = _of_messages(conv, sizes) + of_aggregator(conv.aggregator, conv, sizes)
     if conv.edge_modulator is not None:
-        total += Operations(8 * out * walk.entries, 7 * walk.edges * out)
+        total += Operations(8 * out * sizes.entries, 7 * sizes.edges * out)
     if conv.bias_modulator is not None:
-        pooling, making = 4 * walk.edges * out, 5 * walk.nodes * out
-        total += Operations(4 * out * walk.entries, pooling + making)
+        pooling, making = 4 * sizes.edges * out, 5 * sizes.nodes * out
+        total += Operations(4 * out * sizes.entries, pooling + making)
     if conv.attention is not None:
-        total += _of_attention(conv, walk)
+        total += _of_attention(conv, sizes)
     on_messages = (conv.message_bias is not None) + (conv.message_act is not None)
     after = int(conv.bias is not None)
-    return total + Operations(0, (on_messages * walk.edges + after * walk.nodes) * out)
+    return total + Operations(0, (on_messages * sizes.edges + after * sizes.nodes) * out)
 
 
-def _of_messages(conv: LocalizedConv, walk: Walk) -> Operations:
+def _of_messages(conv: LocalizedConv, sizes: LayerSizes) -> Operations:
     """W h_u for every node, or W_v h_u for every edge with all that makes W_v."""
     heads, out, width = conv.weight.shape
     if conv.node_modulator is None:
-        return Operations(2 * heads * out * walk.entries)
+        return Operations(2 * heads * out * sizes.entries)
     narrow = conv.node_modulator.bottleneck
-    made = walk.nodes * heads * width
-    local = Operations(2 * heads * out * walk.edge_entries, 2 * heads * out * walk.columns)
+    generated = sizes.nodes * heads * width
+    local = Operations(2 * heads * out * sizes.edge_entries, 2 * heads * out * sizes.columns)
     if narrow is None:
-        return local + Operations(4 * made * width, 2 * walk.edges * width + 3 * made)
-    reduced = Operations(4 * heads * narrow * walk.entries, 4 * walk.edges * heads * narrow)
-    return local + reduced + Operations(4 * made * narrow, 3 * made)
+        return local + Operations(4 * generated * width, 2 * sizes.edges * width + 3 * generated)
+    reduced = Operations(4 * heads * narrow * sizes.entries, 4 * sizes.edges * heads * narrow)
+    return local + reduced + Operations(4 * generated * narrow, 3 * generated)
 
 
 @singledispatch
-def of_aggregator(aggregator: Aggregator, conv: LocalizedConv, walk: Walk) -> Operations:
+def of_aggregator(aggregator: Aggregator, conv: LocalizedConv, sizes: LayerSizes) -> Operations:
     """Operations of AGGR."""
     raise InputError(
         "aggregator",
@@ -163,21 +163,21 @@ def of_aggregator(aggregator: Aggregator, conv: LocalizedConv, walk: Walk) -> Op
 
 
 @of_aggregator.register
-def _(aggregator: WeightedSum, conv: LocalizedConv, walk: Walk) -> Operations:
-    return Operations(0, 2 * walk.edges * conv.heads * conv.out_channels)
+def _(aggregator: WeightedSum, conv: LocalizedConv, sizes: LayerSizes) -> Operations:
+    return Operations(0, 2 * sizes.edges * conv.heads * conv.out_channels)
 
 
 @of_aggregator.register
-def _(aggregator: Gat, conv: LocalizedConv, walk: Walk) -> Operations:
+def _(aggregator: Gat, conv: LocalizedConv, sizes: LayerSizes) -> Operations:
     out = conv.heads * conv.out_channels
-    total = Operations(0, 2 * walk.edges * out)
+    total = Operations(0, 2 * sizes.edges * out)
     if aggregator.sees_messages:
-        softmax = 6 * walk.edges * conv.heads
-        return total + Operations(0, 2 * (walk.edges + walk.nodes) * out + softmax)
-    return total + _of_attention(conv, walk)
+        softmax = 6 * sizes.edges * conv.heads
+        return total + Operations(0, 2 * (sizes.edges + sizes.nodes) * out + softmax)
+    return total + _of_attention(conv, sizes)
 
 
-def _of_attention(conv: LocalizedConv, walk: Walk) -> Operations:
-    """Coefficients from W h of both ends, for AGGR or for what the penalty pulls edge scales to."""
+def _of_attention(conv: LocalizedConv, sizes: LayerSizes) -> Operations:
+    """Coefficients from W h of both ends, for AGGR or for the penalty's targets of edge scales."""
     heads, out, width = conv.weight.shape
-    return Operations(4 * heads * (out * width + walk.entries), 6 * walk.edges * heads)
+    return Operations(4 * heads * (out * width + sizes.entries), 6 * sizes.edges * heads)

@@ -1,4 +1,4 @@
-"""`nodewise bench scale`: what an edge costs as the graph grows, degree and width fixed."""
+"""`nodewise bench scale`: the time of an edge as the graph grows, degree and width fixed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def layer_job(edges: int) -> Callable[[], None]:
     conv = LocalizedConv(WIDTH, OUT, "mean", bottleneck=BOTTLENECK)
 
     def job() -> None:
-        out, made = conv(x, edge_index, return_modulations=True)
-        squares = [part for one in made for part in (one.scale_squares, one.shift_squares)]
+        out, modulations = conv(x, edge_index, return_modulations=True)
+        squares = [part for one in modulations for part in (one.scale_squares, one.shift_squares)]
         torch.autograd.grad(out.sum() + torch.stack(squares).sum(), list(conv.parameters()))
 
     return job
@@ -64,7 +64,7 @@ def bench_scale(
 
 
 def check_plot(path: Path) -> None:
-    """Check that a plot can go there, before anything is measured.
+    """Check that a plot can be written, before anything is measured.
 
     Raises:
         InputError: It cannot.

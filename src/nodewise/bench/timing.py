@@ -1,4 +1,4 @@
-"""Clocks: medians of interleaved repeats, and what the machine itself can do at most."""
+"""Medians of interleaved repeats, and the peaks of the machine."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _QUICK = 0.5  # seconds
 
 
 def seconds(job: Job) -> float:
-    """How long one call takes."""
+    """The time of one call."""
     start = time.perf_counter()
     job()
     return time.perf_counter() - start
 
 
 def side_by_side(jobs: Mapping[str, Job], repeats: int, budget: float = 60.0) -> dict[str, float]:
-    """The median time of each job, the jobs taking turns so that all meet the same weather.
+    """The median time of each job; they take turns, so that other processes disturb all alike.
 
     Args:
         jobs: What to time; each is called once beforehand, to be warm.
         repeats: How often each is timed. A job of less than half a second gets an untimed call
-            before each, since the job before it has taken the caches; a slow one hardly notices.
+            before each, since the job before it has replaced the caches' content.
         budget: Seconds after which a job gets no further turn, once it had two.
     """
     for job in jobs.values():

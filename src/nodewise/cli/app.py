@@ -1,4 +1,4 @@
-"""The application: its commands, `--version`, and what happens to errors."""
+"""The application: its commands, `--version`, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ app.command()(convert.convert)
 app.add_typer(bench.app, name="bench")
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         typer.echo(f"nodewise {__version__}")
         raise typer.Exit()
 
@@ -62,26 +62,26 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    # A benchmark has the machine to itself, and measures as in anybody's process.
+    # A benchmark measures with the threads of an ordinary process.
     if context.invoked_subcommand != "bench":
         _share_the_machine()
 
 
 def _share_the_machine() -> None:
-    """Have torch's threads spin for a moment while they wait, and then sleep.
+    """Make torch's waiting threads spin for a moment only, and then sleep.
 
-    To be asked for before torch is loaded. As they come, they spin for several milliseconds: on a
-    machine that others use, too, that made training ten times slower than on one thread. Threads
-    that sleep at once are woken late, and at times on the core of the one that waits for them.
+    Must be set before torch is loaded. By default they spin for several milliseconds: on a shared
+    machine that made training ten times slower than on one thread. Threads that sleep at once are
+    woken late, and at times on the core of the thread that waits for them.
     """
     if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys():
         os.environ.update(OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="10000")
 
 
 def main() -> None:
-    """Run the command line; an error of ours becomes one line and exit code 2."""
-    # Before torch is loaded: large tensors in large pages, where the system has them. Rows of a
-    # graph beyond the caches are far apart, and finding out where each page lies takes its time.
+    """Run the command line; a `NodewiseError` becomes one line and exit code 2."""
+    # Before torch is loaded: large tensors in large pages, if the system has them. Rows of a graph
+    # larger than the caches are far apart, and translating the address of each page takes time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         with unmasking_interrupts():

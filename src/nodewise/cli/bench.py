@@ -1,4 +1,4 @@
-"""`nodewise bench`: what localization costs on this machine, as ratios measured in one run."""
+"""`nodewise bench`: costs of localization on this machine, as ratios measured in one run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
 
 app = typer.Typer(
-    help="Measure what localization costs here: ratios, side by side in one run.",
+    help="Measure costs of localization on this machine: ratios, side by side in one run.",
     no_args_is_help=True,
 )
 Dataset = Annotated[str, typer.Option("--dataset", help="The data set; see `nodewise datasets`.")]
@@ -30,7 +30,7 @@ def messages(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Localized messages of layer 1: our kernels against the per-edge form one writes first.
+    """Localized messages of layer 1: our kernels against the per-edge form.
 
     Timed are generators, messages and penalty sums, forward and backward, on the full graph. The
     per-edge form takes seconds, and on amazon 8 GB of memory.
@@ -55,7 +55,7 @@ def epoch(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A training epoch of LGCN-8 against GCN-8: PyG's as people run it, and ours.
+    """A training epoch of LGCN-8 against GCN-8, PyG's and ours.
 
     **Examples**
 
@@ -79,7 +79,7 @@ def scale(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The cost of an edge from 100 thousand to 10 million edges, degree and width fixed.
+    """The time of an edge from 100 thousand to 10 million edges, degree and width fixed.
 
     **Examples**
 
@@ -103,7 +103,7 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 
 
 def _report(figures: dict[str, Any], as_json: bool) -> None:
-    """One line a figure; a list of points as a line each."""
+    """Print a line for each number and for each point of a list."""
     from json import dumps
 
     for name, value in figures.items():

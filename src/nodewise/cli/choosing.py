@@ -13,10 +13,11 @@ from nodewise.cli.tables import percent, print_table
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
-    from nodewise.experiments.choice import Choice, Selection
+    from nodewise.experiments.selection import Selection
+    from nodewise.experiments.selection_result import SelectionResult
 
 
-def choose_run(selection: Selection, target: Path, quiet: bool) -> Choice:
+def choose_run(selection: Selection, target: Path, quiet: bool) -> SelectionResult:
     """Choose a recipe, copy its run to its folder, and print the choice.
 
     Args:
@@ -38,8 +39,8 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> Choice:
     return choice
 
 
-def _choose(selection: Selection, quiet: bool) -> Choice:
-    from nodewise.experiments.choice import choose
+def _choose(selection: Selection, quiet: bool) -> SelectionResult:
+    from nodewise.experiments.selection import choose
 
     with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
         bar = progress.add_task("choosing", of="epochs")

@@ -1,4 +1,4 @@
-"""`nodewise datasets`: what can be loaded, what is here, and what it is like."""
+"""`nodewise datasets`: the data sets, with their sizes and whether they are present."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _COLUMNS = {
 
 
 def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> None:
-    """List the data sets: their size, what they are like, and whether they are here.
+    """List the data sets: sizes, density, homophily, and whether they are present.
 
     Density is the share of features that are not zero. Edge homophily is the share of edges whose
-    two ends have the same label. Both are computed from the data, so only where it is present;
-    nothing is downloaded.
+    two ends have the same label. Both are computed from the data if it is present; nothing is
+    downloaded.
 
     **Examples**
 
@@ -37,7 +37,7 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
     - `nodewise datasets --root ~/graphs`
     - `nodewise datasets --json | tail -n 1`
     """
-    # A parameter called json is the option's name; the module comes under another.
+    # The parameter `json` hides the module of that name.
     from json import dumps
 
     from nodewise.data.published.catalog import DATASETS

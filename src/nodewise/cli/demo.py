@@ -1,4 +1,4 @@
-"""`nodewise demo`: the toy graph, three models, a table and a page; no network, under a minute."""
+"""`nodewise demo`: three models on the toy graph, a table and a page; no network, a minute."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Seeds = Annotated[
     int, typer.Option("--seeds", min=1, help="Runs; each has its own split and initialization.")
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The HTML report.")]
-_EPOCHS = 250  # more would help all three a little, and take more than a minute
+_EPOCHS = 250  # more would improve all three a little, and take more than a minute
 _MODELS = {"GCN": "GCN", "matched global": "LGCN:global", "LGCN": "LGCN"}
 
 
@@ -69,7 +69,7 @@ def demo(
 
 
 def _check_page(out: Path) -> None:
-    """Before anything is trained."""
+    """Check that the page can be written, before anything is trained."""
     from nodewise.io import writing
 
     if out.is_dir():

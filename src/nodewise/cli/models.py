@@ -17,7 +17,7 @@ DatasetName = Annotated[
 def models(
     dataset: DatasetName = "cora", root: Root = None, json: Json = False, quiet: Quiet = False
 ) -> None:
-    """List the models that `train` knows, with their parameters beside the paper's.
+    """List the models of `train`, with their parameters and the paper's.
 
     Sizes are those of the recipe `official`. Parameters are counted as the paper does it: without
     biases, but for the bias of GIN's MLP; DeepWalk's and Planetoid's are their vectors, two for

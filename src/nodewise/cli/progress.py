@@ -1,4 +1,4 @@
-"""Progress on a terminal, and nothing where there is none."""
+"""Progress bars on a terminal; nothing is shown elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Line = dict[str, Any]
 
 
-# Rich would forget what took longer than half a minute.
+# Rich forgets steps that are older than half a minute; runs take longer.
 _A_DAY = 24 * 3600.0
 
 
@@ -25,7 +25,7 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
     Args:
         quiet: Show nothing.
         *fields: Texts that tasks have.
-        timed: Whether steps are alike, so that those done tell the time of those left.
+        timed: Whether to estimate the time left from the steps done, which assumes equal steps.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -51,7 +51,7 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
 def epoch_progress(
     description: str, rule: StoppingRule, quiet: bool
 ) -> Iterator[Callable[[Line], None]]:
-    """A function to call after every epoch: it shows loss, accuracy, speed and time left."""
+    """Yield a function to call after every epoch; it shows loss, accuracy, speed and time left."""
     with make_progress(quiet, "state") as progress:
         task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
         began, count = perf_counter(), 0
@@ -67,7 +67,7 @@ def epoch_progress(
 
 
 def expected_epochs(rule: StoppingRule, line: Line) -> int:
-    """When training ends if nothing gets better from now on."""
+    """The epoch at which training ends if validation does not improve any more."""
     start = max(rule.start_record_epoch, int(line.get("epoch", -1)))
     return min(rule.epochs, start + 1 + rule.patience - int(line.get("waited", 0)))
 
@@ -80,7 +80,7 @@ def _state(line: Line, speed: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time to wait, in words of two units at most."""
+    """A time in words, with two units at most."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

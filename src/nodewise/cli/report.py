@@ -1,7 +1,8 @@
-"""`nodewise report`: records turned into tables, plots and a page."""
+"""`nodewise report`: tables, plots and a page from records."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from nodewise.cli.options import Json, Quiet
 from nodewise.cli.tables import print_table
+from nodewise.errors import InputError
 
 if TYPE_CHECKING:
     from nodewise.report.section import Section
@@ -18,6 +20,14 @@ Suites = Annotated[
     list[str] | None,
     typer.Option("--suite", "-s", help="Print this suite's tables; repeatable (default: main)."),
 ]
+Import = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--import",
+        help="First add the records of this folder to RESULTS, those of earlier releases too; "
+        "repeatable.",
+    ),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Where page and plots go (RESULTS/report).")
 ]
@@ -26,32 +36,36 @@ Out = Annotated[
 def report(
     results: Results = Path("results"),
     suites: Suites = None,
+    sources: Import = None,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the paper's main table beside ours; write all tables and plots as one page.
+    """Print our main table with the paper's numbers; write all tables and plots as one page.
 
-    Everything is read from the records in a folder; nothing is trained or measured. In brackets
-    what the paper prints; a star marks a mean more than two standard errors away from it. The page
-    links every cell to its records, and says what is missing.
+    Everything is read from the tables of records in a folder; nothing is trained or measured. The
+    paper's numbers are in brackets; a star marks a mean more than two standard errors away from
+    them. The page links every cell to its records, and names what is missing. Finished runs in
+    `RESULTS/runs` that no table has are added first.
 
     **Examples**
 
     - `nodewise report results/`
     - `nodewise report results/ --suite matched --suite cost`
+    - `nodewise report results/ --import other-machine/results`
     - `nodewise report results/ --json | tail -n 1`
     """
     from nodewise.experiments.suite import Suite
     from nodewise.report.results_page import write_results
     from nodewise.report.sections import SECTIONS, read_section
 
-    asked = list(dict.fromkeys(suites or ["main"]))
-    for name in asked:
-        Suite.load(name)  # an unknown one is told before anything is written
+    names = list(dict.fromkeys(suites or ["main"]))
+    for name in names:
+        Suite.load(name)  # an unknown name is an error before anything is written
+    _add_records(results, sources or [], quiet)
     sections = {name: read_section(results, name) for name in SECTIONS}
     page = write_results(out or results / "report", list(sections.values()))
-    for name in asked:
+    for name in names:
         _print(sections[name], quiet)
     if not quiet:
         typer.echo(f"page and plots: {page}")
@@ -60,6 +74,21 @@ def report(
 
         data = {name: section.data for name, section in sections.items()}
         typer.echo(dumps({**data, "report": str(page)}))
+
+
+def _add_records(results: Path, sources: Sequence[Path], quiet: bool) -> None:
+    from nodewise.experiments.collect import collect
+
+    for source in sources:
+        if not source.is_dir():
+            way_out = "name a folder that `nodewise reproduce` filled"
+            raise InputError("--import", "is no folder", value=str(source), way_out=way_out)
+    for source in (results, *sources):
+        added = collect(results, source)
+        for error in added.refused:
+            typer.echo(f"not added: {error}", err=True)
+        if not quiet and (added.new or source != results):
+            typer.echo(f"added {added.new} records from {source}")
 
 
 def _print(section: Section, quiet: bool) -> None:

@@ -1,4 +1,4 @@
-"""Tables on stdout, as wide as they need to be."""
+"""Tables on stdout."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _NO_LIMIT = 10_000
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: str = "") -> None:
-    """A table without lines: the first column to the left, the others to the right.
+    """Print a table without rules: the first column to the left, the others to the right.
 
-    Rows are neither cut nor folded; a narrow terminal does that, and loses nothing.
+    Rows are neither cut nor folded, whatever the terminal's width.
     """
     from rich.console import Console
     from rich.table import Table
@@ -28,7 +28,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: s
 
 
 def percent(record: Mapping[str, Any], name: str) -> str:
-    """A fraction of a record in percent, or mean and deviation where it has those."""
+    """A fraction of a record in percent, or mean and deviation if it has those."""
     if f"{name}_mean" in record:
         return f"{100 * record[f'{name}_mean']:.1f} ± {100 * record[f'{name}_std']:.1f}"
     return f"{100 * record[name]:.1f}" if name in record else "-"

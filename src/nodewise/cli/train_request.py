@@ -107,7 +107,7 @@ class TrainRequest:
             target: That of the first run; a chosen run is copied there, finished.
             quiet: Whether to print nothing.
         """
-        from nodewise.experiments.choice import Selection
+        from nodewise.experiments.selection import Selection
 
         candidate_set = self.candidate_set
         if candidate_set is None:

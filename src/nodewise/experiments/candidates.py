@@ -17,10 +17,10 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Candidate:
-    """One of those to choose from.
+    """A model with settings to choose from.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         model: A name of the zoo.
         settings: The keys in which it differs from the base recipe.
     """
@@ -32,14 +32,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateSet:
-    """Who takes part, and for how long.
+    """The candidates of a selection, and how long they are trained.
 
     Attributes:
         base: The recipe that candidates differ from.
         first_round: Epochs that each of them is trained at first.
         survivors: How many are then trained to their end.
         every: Keys in which all of them differ from the base recipe.
-        candidates: Those to choose from.
+        candidates: The candidates.
     """
 
     base: str
@@ -50,7 +50,7 @@ class CandidateSet:
 
     @classmethod
     def load(cls) -> Self:
-        """The candidate_set that comes with nodewise."""
+        """The candidates that come with nodewise."""
         path = files("nodewise.experiments") / "auto.toml"
         content = tomllib.loads(path.read_text("utf-8"))
         candidates = tuple(
@@ -60,21 +60,21 @@ class CandidateSet:
         return cls(**content, candidates=candidates)
 
     def of_model(self, model: str | None) -> Self:
-        """The same with the candidates of a model only; None leaves all of them.
+        """The candidates of one model; None leaves all of them.
 
         Raises:
             UnknownNameError: There are none of that model.
         """
         if model is None:
             return self
-        own = tuple(candidate for candidate in self.candidates if candidate.model == model)
-        if not own:
+        kept = tuple(candidate for candidate in self.candidates if candidate.model == model)
+        if not kept:
             models = {candidate.model for candidate in self.candidates}
             raise UnknownNameError("recipe 'auto', model", model, models)
-        return replace(self, candidates=own)
+        return replace(self, candidates=kept)
 
     def recipe(self, candidate: Candidate, dataset: str | None, fixed: Mapping[str, Any]) -> Recipe:
-        """How a candidate is built and trained; keys that the caller has fixed are stronger.
+        """A candidate's recipe; keys that the caller has fixed take precedence.
 
         Raises:
             RecipeError: A key or a value is not known.
@@ -89,7 +89,7 @@ class CandidateSet:
         return sorted({key for candidate in self.candidates for key in candidate.settings})
 
     def epochs(self, candidates: int, longest: int) -> int:
-        """The epochs that may be trained in all, with the matched model of the chosen one."""
+        """The epochs of all runs at most, with the counterpart of the chosen one."""
         first = min(self.first_round, longest)
         survivors = min(self.survivors, candidates)
         return candidates * first + survivors * (longest - first) + longest

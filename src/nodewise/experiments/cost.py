@@ -1,7 +1,7 @@
-"""What a model costs on a data set: operations, times and memory, one small record for each.
+"""What a model costs on a data set: operations, times and memory, in the table `cost.jsonl`.
 
-Everything is measured in a process of its own, one after the other, on a machine that should have
-nothing else to do; the record says how busy it was.
+Everything is measured in a process of its own, one after the other, on a machine that should do
+nothing else; the record has its load average.
 """
 
 from __future__ import annotations
@@ -17,45 +17,46 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.errors import RunError
-from nodewise.experiments.records import check_numbers, read_record
+from nodewise.experiments.records import REPAIR, check_numbers
 from nodewise.experiments.runner import Job
-from nodewise.experiments.suite import Variant, job_of
-from nodewise.io import write_json
+from nodewise.experiments.suite import Suite, Variant, job_of
+from nodewise.experiments.table import Content, Key, Line, RecordTable
 from nodewise.runs.run import RESULTS_VERSION, versions
 from nodewise.training.recipe import current_settings, default_settings, load_recipe
 
 
-def cost_path(results: Path, dataset: str, model: str) -> Path:
-    """Where the record of a model on a data set lies."""
-    return results / "cost" / dataset / f"{model.replace(':', '_')}.json"
+def cost_table(results: Path) -> RecordTable:
+    """The table of costs, a record for each data set and model."""
+    return RecordTable(results / "cost.jsonl", ("dataset", "model"))
 
 
-def read_cost(results: Path, dataset: str, model: str, variant: Variant) -> dict[str, Any] | None:
-    """The record of a model on a data set, or None where there is none.
+def read_costs(results: Path, suite: Suite) -> Content:
+    """The records of a suite's cells, without those that are damaged or measured otherwise.
 
     Raises:
-        RunError: It cannot be read, or was measured under another recipe or results version.
+        RunError: The table cannot be read.
     """
-    path = cost_path(results, dataset, model)
-    record = read_record(path)
-    if record is None:
-        return None
+    variants: dict[Key, Variant] = {(d, m): variant for d, m, variant in suite.cells()}
+    content = cost_table(results).read()
+    return content.checked(variants, lambda line: _check(line, variants[line.key]))
+
+
+def _check(line: Line, variant: Variant) -> None:
+    """Check a record to be comparable with others, with numbers that can be right."""
+    record = line.record
     # A key of a recipe that was unknown when it was measured had its default.
-    kept = record.get("settings")
-    if isinstance(kept, dict):
-        record["settings"] = {**default_settings(), **current_settings(kept)}
+    settings = record.get("settings")
+    if isinstance(settings, dict):
+        record["settings"] = {**default_settings(), **current_settings(settings)}
+    dataset, model = line.key
     for key, asked in _identity(dataset, model, variant).items():
         if record.get(key) != asked:
-            raise RunError(
-                str(path),
-                f"was measured with another {key} than the one asked for",
-                way_out="delete it, and run again",
-            )
-    check_numbers(path, record, ("mflops", "mflops_sparse", "train_ms", "test_ms", "threads"))
-    # Not every system tells these.
-    told = ("train_extra_mb", "test_extra_mb", "load_average")
-    check_numbers(path, record, [key for key in told if record.get(key) is not None])
-    return record
+            reason = f"was measured with another {key} than the one asked for"
+            raise RunError(str(line), reason, way_out=REPAIR)
+    check_numbers(line, record, ("mflops", "mflops_sparse", "train_ms", "test_ms", "threads"))
+    # Not every system reports these.
+    optional = ("train_extra_mb", "test_extra_mb", "load_average")
+    check_numbers(line, record, [key for key in optional if record.get(key) is not None])
 
 
 def _identity(dataset: str, model: str, variant: Variant) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def measure_cost(
     threads: int = 1,
     root: Path | None = None,
 ) -> dict[str, Any]:
-    """Measure a model on a data set, write the record, and return it.
+    """Measure a model on a data set, add the record to the table, and return it.
 
     Args:
         results: The folder of records.
@@ -89,34 +90,35 @@ def measure_cost(
     from nodewise.bench.memory import extra_peak_mb
 
     job = replace(job_of(results, *cell, seed=0), root=root)
-    busy = load_average()
+    load = load_average()
     record = {
         **_identity(*cell),
-        **_alone(_operations, job),
-        **_alone(_times, job, repeats, threads),
+        **_in_process(_operations, job),
+        **_in_process(_times, job, repeats, threads),
         "train_extra_mb": extra_peak_mb(_training_step, job, threads),
         "test_extra_mb": extra_peak_mb(_test_pass, job, threads),
         "repeats": repeats,
         "threads": threads,
         "cpus": os.cpu_count(),
-        "load_average": busy,
+        "load_average": load,
         "versions": versions(),
     }
-    path = cost_path(results, cell[0], job.model)
-    write_json(path, record)
+    added = cost_table(results).add([record])
+    if added.refused:
+        raise added.refused[0]
     return record
 
 
 def load_average() -> float | None:
-    """How many processes wanted to run in the last minute; None where the system does not tell."""
+    """The load average of the last minute; None where the system does not report it."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
         return None
 
 
-def _alone(work: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
-    """What a fresh process makes of it."""
+def _in_process(work: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
+    """The result of a function in a process of its own."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
         return pool.submit(work, *args).result()
@@ -130,9 +132,9 @@ def _operations(job: Job) -> dict[str, Any]:
     model = task.fresh_model()
     assert isinstance(model, Classifier)
     full = operations(model, task.data.x, task.data.edge_index)
-    walked = operations(model, task.graph.x, task.data.edge_index)
+    sparse = operations(model, task.graph.x, task.data.edge_index)
     sizes = {"nodes": task.data.num_nodes, "edges": task.data.num_edges}
-    counted = {"mflops": full.total / 1e6, "mflops_sparse": walked.total / 1e6}
+    counted = {"mflops": full.total / 1e6, "mflops_sparse": sparse.total / 1e6}
     return {"graph_sha256": task.graph_sha256, **sizes, **counted}
 
 
@@ -145,15 +147,15 @@ def _times(job: Job, repeats: int, threads: int) -> dict[str, Any]:
 
 
 def _training_step(job: Job, threads: int) -> Callable[[], None]:
-    return partial(_and_give_back, _engine(job, threads).step)
+    return partial(_and_trim, _engine(job, threads).step)
 
 
 def _test_pass(job: Job, threads: int) -> Callable[[], None]:
-    return partial(_and_give_back, _engine(job, threads).logits)
+    return partial(_and_trim, _engine(job, threads).logits)
 
 
-def _and_give_back(work: Callable[[], object]) -> None:
-    """Work, then hand freed memory to the system: what the allocator keeps would hide the next."""
+def _and_trim(work: Callable[[], object]) -> None:
+    """Work, then return freed memory to the system, which would hide the next peak."""
     work()
     ctypes.CDLL("libc.so.6").malloc_trim(0)
 

@@ -1,4 +1,4 @@
-"""Did localization help? A model beside its matched global one, node by node."""
+"""Did localization help? A model compared with its matched global one, node by node."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 from nodewise.runs.run import Task
 from nodewise.runs.saved import load_run
 
-# Both models are judged on the same nodes, so only nodes where they disagree say anything; that one
-# of them wins so often by chance must be less likely than this.
+# Both models are scored on the same nodes, so only those where they disagree carry information.
+# The difference is significant if the sign test over those has a p-value below this.
 _CHANCE = 0.05
 
 
@@ -39,7 +39,7 @@ class Comparison:
 
     @classmethod
     def of(cls, localized: NDArray[np.bool_], matched: NDArray[np.bool_]) -> Self:
-        """From what is right, a value for each node, shape (nodes,)."""
+        """From whether each node is right, shape (nodes,)."""
         return cls(
             len(localized),
             int(localized.sum()),
@@ -61,13 +61,13 @@ class Comparison:
 
     @property
     def chance(self) -> float:
-        """How likely it is to disagree so one-sidedly by chance: the exact sign test."""
+        """The p-value of the exact sign test over the nodes where they disagree."""
         apart = self.only_localized + self.only_matched
         return float(binomtest(self.only_localized, apart).pvalue) if apart else 1.0
 
     @property
     def sentence(self) -> str:
-        """What came out, without more claim than the nodes carry."""
+        """The result in words; without significance it claims no difference."""
         clear = self.chance < _CHANCE
         verb = "helped" if self.difference > 0 else "hurt"
         verdict = verb if clear else "made no clear difference"
@@ -81,13 +81,13 @@ class Comparison:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, as `choice.json` has it; accuracies are fractions."""
+        """All numbers, as `choice.json` has them; accuracies are fractions."""
         derived = ("difference", "standard_error", "chance", "sentence")
         return {**vars(self), **{name: getattr(self, name) for name in derived}}
 
 
 def right_on_validation(folder: Path, task: Task) -> NDArray[np.bool_]:
-    """Where a finished run's model is right, a value for each validation node."""
+    """Whether a finished run's model is right, for each validation node."""
     model = load_run(folder, device=str(task.data.y.device))
     predicted = model.logits(task.data).argmax(1).cpu().numpy()
     nodes = task.split.val

@@ -1,64 +1,58 @@
-"""How long runs will take, as those before them did."""
+"""How long runs will take, estimated from those that are finished."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from pathlib import Path
 from statistics import fmean
 from typing import Self
 
+from nodewise.errors import RunError
+from nodewise.experiments.records import Runs, check_numbers
 from nodewise.experiments.runner import Job
-from nodewise.runs.folder import RESULT
-
-_Row = tuple[str | None, ...]
+from nodewise.experiments.suite import run_key
+from nodewise.experiments.table import Key
 
 
 class Pace:
-    """Learns from finished runs; a run is taken to be like those of its row, if there are any.
+    """Estimates times from those of similar runs.
 
-    A row is a data set, a model and a variant; the next best are the model's other variants there,
-    then the data set's other models, then all runs.
+    The most similar runs are those of the same data set, model and variant; the next are the
+    model's other variants there, then the data set's other models, then all runs.
     """
 
     def __init__(self) -> None:
-        self._taken: dict[_Row, list[float]] = {}
+        self._seconds: dict[Key, list[float]] = {}
 
     @classmethod
-    def of(cls, results: Path) -> Self:
-        """As the runs took that lie in a folder of results; what cannot be read teaches nothing."""
+    def of(cls, runs: Runs) -> Self:
+        """The pace of recorded runs; a record without a proper time is left out."""
         pace = cls()
-        for path in results.glob(f"runs/*/*/*/seed-*/{RESULT}"):
+        for line in runs.lines.values():
             try:
-                record = json.loads(path.read_bytes())
-                row = record["dataset"], record["model"], path.parent.parent.name
-                pace._learn(row, float(record["seconds"]))
-            except (OSError, ValueError, TypeError, KeyError):
+                check_numbers(line, line.record, ["seconds"])
+            except RunError:
                 continue
+            pace._add(line.key[:3], line.record["seconds"])
         return pace
 
-    def learn(self, job: Job, seconds: float) -> None:
-        """A run took so long."""
-        self._learn(_row(job), seconds)
+    def add(self, job: Job, seconds: float) -> None:
+        """Take the time of a finished run into account."""
+        self._add(run_key(job)[:3], seconds)
 
     def seconds(self, jobs: Iterable[Job]) -> float | None:
-        """What these will take, one after the other; None before anything is known."""
-        if not self._taken:
+        """The estimated time of jobs, one after the other; None without any finished run."""
+        if not self._seconds:
             return None
-        return sum(self._mean(job) for job in jobs)
+        return sum(self._mean(run_key(job)[:3]) for job in jobs)
 
-    def _learn(self, row: _Row, seconds: float) -> None:
-        for key in _alike(row):
-            self._taken.setdefault(key, []).append(seconds)
+    def _add(self, cell: Key, seconds: float) -> None:
+        for key in _similar(cell):
+            self._seconds.setdefault(key, []).append(seconds)
 
-    def _mean(self, job: Job) -> float:
-        return fmean(next(self._taken[key] for key in _alike(_row(job)) if key in self._taken))
-
-
-def _row(job: Job) -> _Row:
-    return job.dataset, job.model, job.folder.parent.name
+    def _mean(self, cell: Key) -> float:
+        return fmean(next(self._seconds[key] for key in _similar(cell) if key in self._seconds))
 
 
-def _alike(row: _Row) -> tuple[_Row, ...]:
-    """What a run is like, the closest first; all runs are alike in the end."""
-    return row, row[:2], row[:1], ()
+def _similar(cell: Key) -> tuple[Key, ...]:
+    """The keys that a run's time is kept under, the closest first; the last one has all runs."""
+    return cell, cell[:2], cell[:1], ()

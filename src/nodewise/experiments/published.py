@@ -1,4 +1,4 @@
-"""The paper's numbers, as printed, beside which ours are put."""
+"""The paper's numbers, as printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def published() -> dict[str, Any]:
 
 
 def printed_parameters(model: str, dataset: str) -> int | None:
-    """The parameter count that the paper prints, in thousands as there; it has those of Cora."""
+    """The parameter count that the paper prints, rounded to thousands; it has those of Cora."""
     row = published()["main"].get(model, {})
     if dataset != "cora" or "parameters" not in row:
         return None

@@ -1,44 +1,105 @@
-"""Run records, read back from a folder of results, each checked to be what its place says."""
+"""The records of a folder of results, read from its tables and checked.
+
+There is a table for each suite, `SUITE.jsonl`. A run that several suites share is in that of the
+first; see `suites_of_cells`.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from nodewise._version import __version__
 from nodewise.errors import RunError
+from nodewise.experiments.run_record import RUN_FIELDS
 from nodewise.experiments.runner import Job
-from nodewise.experiments.suite import Suite, Variant, cell_folder, job_of
-from nodewise.runs.folder import CONFIG, RESULT, RunFolder, first_difference
+from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_of_cells
+from nodewise.experiments.table import Key, Line, Record, RecordTable
+from nodewise.runs.folder import CONFIG, RunFolder, first_difference
 from nodewise.runs.run import RESULTS_VERSION
-from nodewise.training.recipe import Recipe, load_recipe
+from nodewise.training.recipe import Recipe, current_settings, load_recipe
 
-Record = dict[str, Any]
+_SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")
 
 
-def read_record(path: Path) -> Record | None:
-    """A record as it lies there, unchecked, or None where there is none.
+def run_table(results: Path, dataset: str, model: str, variant: str) -> RecordTable:
+    """The table that has the runs of a cell.
 
     Raises:
-        RunError: It cannot be read.
+        RunError: No suite has such a cell.
     """
-    if not path.exists():
-        return None
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
-        reason = f"cannot be read ({error})"
-        raise RunError(str(path), reason, way_out="delete it, and run again") from error
+    suite = suites_of_cells().get((dataset, model, variant))
+    if suite is None:
+        raise RunError(
+            str(results),
+            f"no suite has runs of {model} on {dataset} under {variant}",
+            way_out="delete them, or name them as a suite does",
+        )
+    return _table(results, suite)
+
+
+def _table(results: Path, suite: str) -> RecordTable:
+    return RecordTable(results / f"{suite}.jsonl", RUN_FIELDS)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Lines of the tables of some suites.
+
+    Attributes:
+        lines: The lines by data set, model, variant and seed.
+        refused: Why other lines were left out.
+    """
+
+    lines: Mapping[Key, Line]
+    refused: Sequence[RunError] = ()
+
+    @cached_property
+    def by_cell(self) -> dict[Key, list[Line]]:
+        """The lines of every cell, by seed."""
+        cells: dict[Key, list[Line]] = {}
+        for key in sorted(self.lines):
+            cells.setdefault(key[:3], []).append(self.lines[key])
+        return cells
+
+
+def read_runs(results: Path, suite: Suite | None = None) -> Runs:
+    """The runs in the tables that a suite's cells are in; without one, in all tables.
+
+    Raises:
+        RunError: A table cannot be read.
+    """
+    cells = suites_of_cells()
+    wanted = cells if suite is None else [(d, m, v.name) for d, m, v in suite.cells()]
+    lines: dict[Key, Line] = {}
+    refused: list[RunError] = []
+    for name in dict.fromkeys(cells[cell] for cell in wanted if cell in cells):
+        content = _table(results, name).read()
+        for line in content.lines.values():
+            belongs = cells.get(line.key[:3])
+            if belongs == name:
+                lines[line.key] = line
+            else:
+                where = f"belongs to {belongs}.jsonl" if belongs else "belongs to no suite"
+                refused.append(RunError(str(line), where, way_out="move it there, or delete it"))
+        refused += content.refused
+    return Runs(lines, refused)
 
 
 def check_numbers(
-    path: Path, record: Mapping[str, Any], keys: Iterable[str], highest: float = inf
+    place: object, record: Mapping[str, Any], keys: Iterable[str], highest: float = inf
 ) -> None:
     """Check a record to have these numbers, from zero on.
+
+    Args:
+        place: Where the record is, for the error.
+        record: The record.
+        keys: Names of numbers.
+        highest: The largest that each may be.
 
     Raises:
         RunError: One is missing, is no number, or beyond the highest.
@@ -51,12 +112,11 @@ def check_numbers(
             or not 0 <= value <= highest
             or value == inf
         ):
-            raise RunError(
-                str(path),
-                f"its {key} cannot be right",
-                value=value,
-                way_out="delete it, and run again",
-            )
+            reason = f"its {key} cannot be right"
+            raise RunError(str(place), reason, value=value, way_out=REPAIR)
+
+
+REPAIR = "delete the line, and run again"
 
 
 @dataclass(frozen=True)
@@ -64,14 +124,17 @@ class CellRuns:
     """The runs of a model on a data set under a variant.
 
     Attributes:
-        records: Of the finished runs, by seed.
-        paths: Their files.
+        lines: Those of the finished runs, by seed.
         refused: Why others were left out.
     """
 
-    records: Sequence[Record] = ()
-    paths: Sequence[Path] = ()
+    lines: Sequence[Line] = ()
     refused: Sequence[RunError] = ()
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The records of the finished runs, by seed."""
+        return [line.record for line in self.lines]
 
 
 @dataclass(frozen=True)
@@ -81,10 +144,12 @@ class SuiteRuns:
     Attributes:
         suite: The suite.
         cells: The runs by data set, model and the variant's name.
+        damaged: Why other lines of the suite's tables were left out.
     """
 
     suite: Suite
     cells: Mapping[tuple[str, str, str], CellRuns]
+    damaged: Sequence[RunError] = ()
 
     def cell(self, dataset: str, model: str, variant: str | None = None) -> CellRuns:
         """The runs of a cell, of the suite's first variant unless another is named."""
@@ -92,9 +157,9 @@ class SuiteRuns:
         return self.cells.get((dataset, model, name), CellRuns())
 
     @property
-    def there(self) -> int:
-        """How many runs the suite's cells have, at most as many of each as it asks for."""
-        return sum(min(len(cell.records), self.suite.runs) for cell in self.cells.values())
+    def count(self) -> int:
+        """How many runs the suite's cells have, of each at most as many as it asks for."""
+        return sum(min(len(cell.lines), self.suite.runs) for cell in self.cells.values())
 
     @property
     def wanted(self) -> int:
@@ -104,11 +169,12 @@ class SuiteRuns:
     @property
     def refused(self) -> list[RunError]:
         """Why some runs were left out."""
-        return [error for cell in self.cells.values() for error in cell.refused]
+        of_cells = (error for cell in self.cells.values() for error in cell.refused)
+        return [*of_cells, *self.damaged]
 
     @property
     def notes(self) -> list[str]:
-        """Whether the records were made with several versions of something."""
+        """Lines on records of several versions, of nodewise or other packages."""
         records = [record for cell in self.cells.values() for record in cell.records]
         return [*mixed_versions(records), *_continued(records)]
 
@@ -128,7 +194,7 @@ def mixed_versions(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _continued(records: Iterable[Record]) -> list[str]:
     """A line for runs that one version has begun and another one ended."""
-    ends = [(record["begun_with"], _made_with(record)) for record in records]
+    ends = [(record.get("begun_with"), _made_with(record)) for record in records]
     count = sum(None not in (begun, ended) and begun != ended for begun, ended in ends)
     runs = "1 run was" if count == 1 else f"{count} runs were"
     return [f"{runs} begun with one version of nodewise and ended with another"] if count else []
@@ -139,119 +205,109 @@ def _made_with(record: Mapping[str, Any]) -> str | None:
     return version
 
 
-def other_versions(folders: Iterable[Path]) -> list[str]:
+def other_versions(runs: Runs, jobs: Iterable[Job]) -> list[str]:
     """With which versions of nodewise, other than this one, runs were begun or ended."""
     found: set[Any] = set()
-    for folder in folders:
-        if (folder / CONFIG).exists():
-            run = RunFolder(folder)
-            found |= {run.config.get("nodewise"), _made_with(run.result or {})}
+    for job in jobs:
+        line = runs.lines.get(run_key(job))
+        if line is not None:
+            found |= {line.record.get("begun_with"), _made_with(line.record)}
+        elif (job.folder / CONFIG).exists():
+            found.add(RunFolder(job.folder).config.get("nodewise"))
     return sorted(version for version in found if version not in (None, __version__))
 
 
 def suite_runs(results: Path, suite: Suite) -> SuiteRuns:
     """Read the records of a suite."""
-    cells = {(d, m, v.name): cell_runs(results, d, m, v) for d, m, v in suite.cells()}
-    return SuiteRuns(suite, cells)
+    runs = read_runs(results, suite)
+    cells = {(d, m, v.name): cell_runs(runs, d, m, v) for d, m, v in suite.cells()}
+    return SuiteRuns(suite, cells, runs.refused)
 
 
-def cell_runs(results: Path, dataset: str, model: str, variant: Variant) -> CellRuns:
-    """The finished runs of a cell; what is damaged, or another run, is left out and told."""
-    folder = cell_folder(results, dataset, model, variant.name)
-    paths = sorted(folder.glob(f"seed-*/{RESULT}"), key=_seed)
-    if not paths:
+def cell_runs(runs: Runs, dataset: str, model: str, variant: Variant) -> CellRuns:
+    """The finished runs of a cell, without records that are damaged or of another run."""
+    lines = runs.by_cell.get((dataset, model, variant.name), [])
+    if not lines:
         return CellRuns()
     recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
-    kept: list[tuple[Record, Path]] = []
+    kept: list[Line] = []
     refused = []
-    for path in paths:
+    for line in lines:
+        job = job_of(line.path.parent, dataset, model, variant, line.key[3])
         try:
-            job = job_of(results, dataset, model, variant, _seed(path))
-            record = _checked(path, job, recipe)
-            _check_like(record, kept[0][0] if kept else record, path, variant)
-            kept.append((record, path))
+            _check_run(line, job, recipe)
+            _check_like(line, kept[0] if kept else line, variant)
+            kept.append(line)
         except RunError as error:
             refused.append(error)
-    return CellRuns([record for record, _ in kept], [path for _, path in kept], refused)
+    return CellRuns(kept, refused)
 
 
-def _seed(path: Path) -> int:
-    number = path.parent.name.removeprefix("seed-")
-    return int(number) if number.isdecimal() and number == str(int(number)) else -1
+def missing_runs(runs: Runs, jobs: Iterable[Job]) -> list[Job]:
+    """The jobs that no table has a record of.
 
-
-def _checked(path: Path, job: Job, recipe: Recipe) -> Record:
-    """The record of a run, if its configuration is that of the job, and what version began it.
-
-    The graph itself is not loaded: what would be known of it only then is taken as it is written.
+    Raises:
+        RunError: A table is damaged, or a line is not of the very run that a job would make.
     """
-    run = RunFolder(path.parent)
-    config, record = run.config, run.result or {}
-    for table in ("graph", "settings"):
-        if not isinstance(config.get(table), dict):
-            raise RunError(
-                str(path.parent),
-                f"its configuration has no table {table}",
-                way_out="move it away, and run it again",
-            )
-    about = {
-        key: value
-        for key, value in config["graph"].items()
-        if key not in ("dataset", "split", "split_seed", "validation")
-    }
-    asked = {
-        **config,
+    if runs.refused:
+        raise runs.refused[0]
+    missing = []
+    recipes: dict[Key, Recipe] = {}
+    for job in jobs:
+        key = run_key(job)
+        line = runs.lines.get(key)
+        if line is None:
+            missing.append(job)
+            continue
+        if key[:3] not in recipes:
+            recipes[key[:3]] = load_recipe(job.recipe, job.model, job.dataset, job.settings)
+        _check_run(line, job, recipes[key[:3]])
+    return missing
+
+
+def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
+    """Check a line to be the record of a job's run, with numbers that can be right.
+
+    The graph is not loaded: what depends on it, such as its SHA-256, is not checked.
+
+    Raises:
+        RunError: It is not.
+    """
+    record = line.record
+    for table in ("graph", "settings", "versions"):
+        if not isinstance(record.get(table), dict):
+            raise RunError(str(line), f"has no table {table}", way_out=REPAIR)
+    of_source = ("split", "split_seed", "validation")
+    known = {key: value for key, value in record["graph"].items() if key not in of_source}
+    expected = {
         "results_version": RESULTS_VERSION,
-        "model": job.model,
         "recipe": recipe.name,
-        "seed": job.seed,
+        "graph": {**known, **job.source},
         "settings": recipe.settings,
-        "graph": {**about, **job.source},
     }
-    found = first_difference(config, asked)
-    found = found or _first_stranger(record, config)
+    written = {
+        "results_version": record.get("results_version"),
+        "recipe": record.get("recipe"),
+        "graph": {**record["graph"], "dataset": record["dataset"]},
+        "settings": current_settings(record["settings"]),
+    }
+    found = first_difference(written, expected)
     if found is not None:
-        raise RunError(
-            str(path.parent), f"holds a run with {found}", way_out="move it away, and run it again"
-        )
-    check_numbers(path, record, ("seconds",))
-    check_numbers(path, record, _SCORES, highest=1.0)
-    return {**record, "begun_with": config.get("nodewise")}
+        raise RunError(str(line), f"is of a run with {found}", way_out=REPAIR)
+    check_numbers(line, record, ("seconds",))
+    check_numbers(line, record, _SCORES, highest=1.0)
 
 
-_SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")
-
-
-# What a record says of its run, and where the run's configuration says it.
-_TWICE = {
-    "model": ("model",),
-    "seed": ("seed",),
-    "dataset": ("graph", "dataset"),
-    "recipe": ("recipe",),
-    "settings": ("settings",),
-    "graph_sha256": ("graph", "sha256"),
-    "split_sha256": ("split_sha256",),
-}
-
-
-def _first_stranger(record: Record, config: Mapping[str, Any]) -> str | None:
-    """The first thing in which a record is not that of the configuration beside it."""
-    for key, path in _TWICE.items():
-        said: Any = config
-        for step in path:
-            said = said.get(step)
-        if record.get(key) != said:
-            return f"a record that has another {key} than its configuration"
-    return None
-
-
-def _check_like(record: Record, first: Record, path: Path, variant: Variant) -> None:
+def _check_like(line: Line, first: Line, variant: Variant) -> None:
     """Runs of a cell share their graph, and their split unless every seed draws one."""
-    keys = ("graph_sha256",) if variant.per_seed else ("graph_sha256", "split_sha256")
-    for key in keys:
-        if record.get(key) != first.get(key):
+    ours, firsts = (
+        {"graph": one.record["graph"].get("sha256"), "split": one.record.get("split_sha256")}
+        for one in (line, first)
+    )
+    for key in ("graph",) if variant.per_seed else ("graph", "split"):
+        if ours[key] != firsts[key]:
             raise RunError(
-                str(path),
+                str(line),
                 f"its {key} is not that of the cell's first run",
                 way_out="delete those made on other data, and run again",
             )

@@ -1,4 +1,4 @@
-"""Jobs, one run each, on as many processes as there are cores to give.
+"""Jobs, one run each, on several processes.
 
 Every process computes on one thread: a run of a small graph leaves a second core half idle, two
 runs side by side do not.
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
     from nodewise.runs.run import Task
 
-# What a fresh process needs; loaded once, in the server that all others are forked from.
+# What every process imports; loaded once, in the server that all others are forked from.
 _PRELOADED = ["nodewise.runs.task", "nodewise.training.metrics"]
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to do.
+    """A run to train.
 
     Attributes:
         source: Where graph and split come from, as records have it; see `dataset_source`.
         model: The model's name.
         seed: The run's seed.
-        folder: Where its record goes.
+        folder: Where it is trained.
         recipe: The recipe's name.
         settings: Keys of the recipe to override.
         root: The folder of raw files.
@@ -63,7 +63,7 @@ class Job:
 
     @property
     def dataset(self) -> str | None:
-        """The data set's name; None for somebody's own tables."""
+        """The data set's name; None for a user's tables."""
         return self.source.get("dataset")
 
     def load(self) -> GraphTable:
@@ -71,25 +71,12 @@ class Job:
         return _load(json.dumps(self.source), self.root)
 
     def task(self) -> Task:
-        """What to train on what."""
+        """The graph, the model's name and the recipe."""
         from nodewise.runs.task import make_task
         from nodewise.training.recipe import load_recipe
 
         recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
         return make_task(self.load(), self.model, recipe, self.device)
-
-    def is_done(self) -> bool:
-        """Whether its folder holds the record of this very run.
-
-        Raises:
-            RunError: The folder holds the record of another run.
-        """
-        from nodewise.runs.folder import RunFolder, check_config
-
-        if RunFolder(self.folder).result is None:
-            return False
-        check_config(RunFolder(self.folder), self.task().config(self.seed))
-        return True
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train in the folder, from its last checkpoint on, and return the record."""
@@ -99,17 +86,17 @@ class Job:
 
 
 class Workers:
-    """Processes that do jobs; use it as a context, and they end with it.
+    """Processes that run jobs, as a context manager: they end with it.
 
     Args:
-        count: How many jobs are done side by side.
+        count: How many jobs run side by side.
     """
 
     def __init__(self, count: int) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
         with ignoring_interrupts():
-            # Inherited: Ctrl-C goes to all processes, and only those at work know what to do.
+            # Inherited: Ctrl-C reaches all processes, and only those at work can handle it.
             forkserver.ensure_running()
         # No lock: a process that is killed while it reads must not keep the others waiting.
         self._over = context.Value("b", 0, lock=False)
@@ -124,7 +111,7 @@ class Workers:
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
-        """Do the jobs, first to last; gives each with its record, or what went wrong, as it ends.
+        """Run the jobs, first to last; yields each with its record or its error as it ends.
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
 
@@ -133,15 +120,15 @@ class Workers:
         """
         # An interrupt while a process is being started would leave it behind, unknown to the pool.
         with delaying_interrupts():
-            doing = {self._pool.submit(_work, job): job for job in jobs}
-        for done in as_completed(doing):
-            yield doing[done], _outcome(done, doing[done].folder)
+            running = {self._pool.submit(_work, job): job for job in jobs}
+        for done in as_completed(running):
+            yield running[done], _outcome(done, running[done].folder)
 
 
 def run_all(
     jobs: Sequence[Job], workers: int
 ) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
-    """Do some jobs with workers of their own; see `Workers.run`."""
+    """Run jobs with new workers; see `Workers.run`."""
     with Workers(workers) as pool:
         yield from pool.run(jobs)
 
@@ -155,24 +142,24 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
         raise RunError(
             "workers",
             "a process was killed, perhaps for its memory",
-            way_out="run the same command again, with fewer workers: what was saved goes on",
+            way_out="run the same command with fewer workers: it continues from what was saved",
         ) from error
-    except Exception as error:  # whatever it is, the other jobs have nothing to do with it
+    except Exception as error:  # the other jobs go on
         return RunError(
             str(folder),
             f"failed ({type(error).__name__}: {error})",
-            way_out="run the same command again; what was saved goes on",
+            way_out="run the same command again: it continues from what was saved",
         )
 
 
-@lru_cache(maxsize=8)  # every random split is a graph of its own
+@lru_cache(maxsize=8)  # every random split is another graph
 def _load(source: str, root: Path | None) -> GraphTable:
     from nodewise.runs.task import load_source
 
     return load_source(json.loads(source), root)
 
 
-# In a process that does jobs: not 0 once whoever gave them out wants no more.
+# In a worker: not 0 once the parent process wants no more runs.
 _over: Any = None
 
 
@@ -187,19 +174,19 @@ def _start(over: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """Once whoever gave out the jobs is gone, end; a job at work takes the signal and saves."""
+    """End once the parent process is gone; a running job receives the signal and saves."""
     parent = parent_process()
     assert parent is not None
     connection.wait([parent.sentinel])
-    # The job at work may have had a signal already and be over when ours comes: none may follow.
+    # The running job may already have ended after a signal: no other may start.
     _over.value = 1
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _work(job: Job) -> dict[str, Any]:
-    with asking_to_stop() as asked:
-        record = job.run(lambda: asked() or bool(_over.value))
+    with asking_to_stop() as stop:
+        record = job.run(lambda: stop() or bool(_over.value))
     parent = parent_process()
     if parent is not None and not parent.is_alive():
-        os._exit(INTERRUPTED)  # nobody is left to take the record, which lies in its folder
+        os._exit(INTERRUPTED)  # no process receives the record, but its folder has it
     return record

@@ -1,4 +1,4 @@
-"""Settings chosen on validation nodes: optuna proposes, runs answer. Test nodes are never asked."""
+"""Settings chosen on validation nodes: optuna proposes, runs score. Test nodes are not used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Space = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Search:
-    """What to search for.
+    """A search for settings.
 
     Attributes:
         job: The run whose settings are sought; its folder is the search's.
@@ -38,12 +38,12 @@ class Search:
     workers: int = 1
 
     @property
-    def abreast(self) -> int:
+    def trials_at_once(self) -> int:
         """Trials side by side."""
         return max(1, self.workers // self.runs)
 
     def config(self) -> dict[str, Any]:
-        """What makes a search this search and no other; loads the graph and its split.
+        """What identifies a search; loads the graph and its split.
 
         Raises:
             NodewiseError: There is no such data set, split, or file.
@@ -66,7 +66,7 @@ class Search:
 
 
 def search_space(model: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """What is tried for a model; keys that the caller has fixed are left out."""
+    """The values to try for a model, by key, without the keys that the caller has fixed."""
     path = files("nodewise.experiments") / "search_spaces.toml"
     content = tomllib.loads(path.read_text("utf-8"))
     space = {**content["every"], **content.get(find_row(model).family, {})}
@@ -74,7 +74,7 @@ def search_space(model: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def propose(trial: Trial, space: Space) -> dict[str, Any]:
-    """A value for every key."""
+    """A value for every key of the space, from optuna."""
     return rounded(
         {
             key: trial.suggest_categorical(key, values)
@@ -86,7 +86,7 @@ def propose(trial: Trial, space: Space) -> dict[str, Any]:
 
 
 def rounded(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they are trained and told: fractions have three digits."""
+    """Settings as they are trained and printed: fractions have three digits."""
     return {
         key: float(f"{value:.3g}") if isinstance(value, float) else value
         for key, value in settings.items()
@@ -94,7 +94,7 @@ def rounded(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_study(folder: Path, seed: int) -> Study:
-    """The study that lies in a folder, or a new one.
+    """The study of a folder, or a new one.
 
     Raises:
         InputError: optuna is not installed.
@@ -111,7 +111,7 @@ def open_study(folder: Path, seed: int) -> Study:
         direction="maximize",
         load_if_exists=True,
     )
-    # With the first seed again, a study that goes on would propose what it has tried.
+    # With the first seed, a continued study would propose the same settings again.
     seed += len(study.get_trials(deepcopy=False))
     study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=12, multivariate=False)
     return study
@@ -126,16 +126,16 @@ def _check_optuna() -> None:
 
 
 def run_search(search: Search, trials: int, timeout: float | None = None) -> Iterator[Study]:
-    """Try until there are so many trials, or the time is over; yields the study after each round.
+    """Run trials until there are so many, or the time is over; yields the study after each round.
 
-    A study in the folder is continued. A trial that diverges counts as a failed one; so does one
-    that cannot be trained, which also ends the search: called again, it goes on with others.
+    A study in the folder is continued. A trial that diverges counts as failed; so does one that
+    cannot be trained, which also ends the search: called again, it continues with others.
 
     Raises:
         NodewiseError: There is no such data set or split; nothing has been written then.
         RunError: The folder holds another search, or something else.
     """
-    _check_optuna()  # fails now rather than in a folder half made
+    _check_optuna()  # before anything is written
     with open_search(search.job.folder, search.config()):
         study = open_study(search.job.folder, search.job.seed)
         space, began = search_space(search.job.model, search.job.settings), perf_counter()
@@ -144,21 +144,22 @@ def run_search(search: Search, trials: int, timeout: float | None = None) -> Ite
             while (left := trials - ended_trials(study)) > 0:
                 if timeout is not None and perf_counter() - began >= timeout:
                     break
-                _round(study, search, _next(study, space, min(left, search.abreast)), workers)
+                settings = _next(study, space, min(left, search.trials_at_once))
+                _round(study, search, settings, workers)
                 yield study
 
 
 def ended_trials(study: Study) -> int:
-    """How many trials came to an end, a good one or not; interrupted ones did not."""
+    """How many trials have ended, failed ones included, interrupted ones not."""
     return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
 
 
 def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
-    """So many trials' settings by number: those that were interrupted, then new ones."""
+    """The settings of the next trials by number: interrupted ones first, then new ones."""
     from optuna.trial import TrialState
 
     begun = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    # A killed process may have left a trial without all its settings; it stays behind, uncounted.
+    # A killed process may have left a trial without all its settings; it is never counted.
     whole = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
     settings = {trial.number: rounded(trial.params) for trial in whole}
     with delaying_interrupts():
@@ -171,7 +172,7 @@ def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
 def _round(
     study: Study, search: Search, settings: Mapping[int, Mapping[str, Any]], workers: Workers
 ) -> None:
-    """Try the settings, all at once, and tell; raises what was wrong besides the settings."""
+    """Run the trials side by side and report their scores to the study; raises other failures."""
     from optuna.trial import TrialState
 
     jobs = {number: search.jobs(number, values) for number, values in settings.items()}

@@ -1,4 +1,4 @@
-"""A search's folder: what is sought lies beside the study, and nothing else is sought there."""
+"""A search's folder: `search.json` identifies the search, and another one is refused."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SEARCH = "search.json"
 
 @contextmanager
 def open_search(path: Path, config: Mapping[str, Any]) -> Iterator[None]:
-    """Hold a search's folder alone; make it, or check that it holds the very search `config` says.
+    """Lock a search's folder; make it, or check that it holds the search that `config` describes.
 
     Raises:
         RunError: Another process works in it, or it holds another search or something else.
     """
-    _check_own(path)
+    _check_free(path)
     with lock_folder(path):
         if (path / SEARCH).exists():
             _check_same(path, config)
@@ -31,8 +31,8 @@ def open_search(path: Path, config: Mapping[str, Any]) -> Iterator[None]:
         yield
 
 
-def _check_own(path: Path) -> None:
-    """Nothing is written, not even a lock, where others keep their files."""
+def _check_free(path: Path) -> None:
+    """Refuse a folder with other files before anything, even a lock, is written there."""
     try:
         names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     except OSError as error:
@@ -50,12 +50,12 @@ def _check_own(path: Path) -> None:
 
 def _check_same(path: Path, config: Mapping[str, Any]) -> None:
     try:
-        there = dict(json.loads((path / SEARCH).read_bytes()))
+        kept = dict(json.loads((path / SEARCH).read_bytes()))
     except (OSError, ValueError, TypeError) as error:
         raise RunError(
             str(path / SEARCH), f"cannot be read ({error})", way_out="choose another folder"
         ) from error
-    found = first_difference(there, json.loads(json.dumps(config)))
+    found = first_difference(kept, json.loads(json.dumps(config)))
     if found is not None:
         raise RunError(
             str(path),

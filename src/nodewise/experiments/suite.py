@@ -1,7 +1,7 @@
 """A suite: one of the paper's tables or figures, or a comparison of ours, as a TOML file.
 
-A run lies where its content says, whichever suites it belongs to:
-`runs/DATASET/MODEL/VARIANT/seed-N`. Suites that need the same run share it.
+Suites that need the same run share it: its record is in the table of the first of them. While it
+is trained, its folder is `runs/DATASET/MODEL/VARIANT/seed-N`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.runner import Job
+from nodewise.runs.seeds import seed_folder
 from nodewise.runs.task import dataset_source
 
 NAMES = (
@@ -34,10 +36,10 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Variant:
-    """A way of running that differs from the recipe.
+    """A recipe with changed settings, or on another split.
 
     Attributes:
-        name: What its folder is called.
+        name: Its name in keys of tables and in folders.
         recipe: The recipe.
         settings: Keys of the recipe that are different.
         split: "public", "random", or None for the data set's default.
@@ -45,7 +47,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
-        title: What it is called in tables and plots.
+        title: Its title in tables and plots.
     """
 
     name: str
@@ -64,31 +66,31 @@ class Pair:
     """Two models to compare seed by seed, or cost by cost.
 
     Attributes:
-        model: One of them.
-        beside: The other.
+        model: A model.
+        other: The one it is compared with.
         base: The base model whose distance from `model` the paper prints, if that is to be shown.
     """
 
     model: str
-    beside: str
+    other: str
     base: str | None = None
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What to run.
+    """Runs of models on data sets under variants.
 
     Attributes:
         name: The suite's name.
         title: What it shows.
         paper: The paper's sentence about it.
-        differs: Where the released program, or we, do it otherwise.
+        differs: Differences from the paper, of the released program or of ours.
         models: Models of the zoo.
         datasets: Data sets.
         runs: Seeds; where something is measured instead of trained, timed calls.
-        variants: Ways of running.
-        pairs: What is compared.
-        papers_weight: Of a penalty whose weights are compared, the one that the paper names.
+        variants: The variants that every model is run under, unless they name their models.
+        pairs: Models to compare.
+        papers_weight: The weight that the paper names, of a penalty whose weights are compared.
     """
 
     name: str
@@ -118,16 +120,16 @@ class Suite:
         return cls(name, variants=variants, pairs=pairs, **content)
 
     def only(self, models: Sequence[str], datasets: Sequence[str], runs: int | None = None) -> Self:
-        """A part of the suite; nothing said is all of it.
+        """A part of the suite; an empty list selects all.
 
         Raises:
             UnknownNameError: The suite has no such model or data set.
         """
-        for kind, asked, known in (
+        for kind, names, known in (
             ("model", models, self.models),
             ("dataset", datasets, self.datasets),
         ):
-            for name in asked:
+            for name in names:
                 if name not in known:
                     raise UnknownNameError(f"{kind} of suite {self.name}", name, known)
         return replace(
@@ -138,7 +140,7 @@ class Suite:
         )
 
     def cells(self) -> Iterator[tuple[str, str, Variant]]:
-        """Data set, model and variant of every row of results."""
+        """Data set, model and variant of every cell."""
         for dataset in self.datasets:
             for model in self.models:
                 for variant in self.variants:
@@ -148,7 +150,7 @@ class Suite:
                         yield dataset, model, variant
 
     def jobs(self, results: Path, root: Path | None = None, device: str = "cpu") -> list[Job]:
-        """All runs: one of every row before any row gets a second."""
+        """All runs: one of every cell before any cell gets a second."""
         return [
             replace(job_of(results, *cell, seed), root=root, device=device)
             for seed in range(self.runs)
@@ -156,9 +158,20 @@ class Suite:
         ]
 
 
-def cell_folder(results: Path, dataset: str, model: str, variant: str) -> Path:
-    """Where the runs of a cell lie."""
-    return results / "runs" / dataset / model.replace(":", "_") / variant
+@cache
+def suites_of_cells() -> Mapping[tuple[str, str, str], str]:
+    """By data set, model and variant, the first suite that has the cell: its table has the runs."""
+    found: dict[tuple[str, str, str], str] = {}
+    for name in NAMES:
+        for dataset, model, variant in Suite.load(name).cells():
+            found.setdefault((dataset, model, variant.name), name)
+    return found
+
+
+def run_folder(results: Path, dataset: str, model: str, variant: str, seed: int) -> Path:
+    """Where a run is trained."""
+    cell = results / "runs" / dataset / model.replace(":", "_") / variant
+    return seed_folder(cell, seed)
 
 
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
@@ -168,7 +181,12 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
         dataset_source(dataset, variant.split, split_seed, variant.validation),
         model,
         seed,
-        cell_folder(results, dataset, model, variant.name) / f"seed-{seed}",
+        run_folder(results, dataset, model, variant.name, seed),
         variant.recipe,
         variant.settings,
     )
+
+
+def run_key(job: Job) -> tuple[str, str, str, int]:
+    """What identifies a suite's run: data set, model, variant and seed."""
+    return str(job.dataset), job.model, job.folder.parent.name, job.seed

@@ -1,4 +1,4 @@
-"""A candidate in a folder: trained for a while, perhaps paused, perhaps to its end."""
+"""A candidate's run, which can be paused, and the epochs of several of them, counted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nodewise.errors import DivergedError
 from nodewise.runs.folder import CONFIG, RunFolder, check_config
 from nodewise.runs.run import Task, Watch, train_in
 from nodewise.training.early_stopping import Best
@@ -16,6 +17,8 @@ from nodewise.training.recipe import Recipe
 
 # A task from a model's name and a recipe: the graph is the caller's.
 MakeTask = Callable[[str, Recipe], Task]
+# Called with the name of what is trained, the epochs done, and their total.
+Show = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,12 @@ class Trial:
     """A run that can be paused.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         model: A name of the zoo.
         recipe: How to build and train it.
         seed: The run's seed.
-        folder: Where it lies.
-        make: Makes its task.
+        folder: Its folder.
+        make: Returns its task.
     """
 
     name: str
@@ -40,12 +43,12 @@ class Trial:
 
     @cached_property
     def identity(self) -> tuple[Any, ...]:
-        """What makes it the same run as another."""
+        """Equal for runs that would be the same: model, settings and seed."""
         return (self.model, tuple(sorted(self.recipe.settings.items())), self.seed)
 
     @property
     def epochs(self) -> int:
-        """The epochs it may have."""
+        """The epochs it is trained for at most."""
         return self.recipe.stopping.epochs
 
     @property
@@ -54,14 +57,14 @@ class Trial:
         return RunFolder(self.folder).result
 
     def task(self) -> Task:
-        """What it trains; made anew, so that its prepared features do not stay in memory."""
+        """Its task; a new one, so that its prepared features do not stay in memory."""
         return self.make(self.model, self.recipe)
 
     def train(self, epochs: int, watch: Watch) -> None:
-        """Train until so many epochs are done, or to the end; what is done is not done again.
+        """Train until so many epochs are done, or to the end, from the last checkpoint on.
 
         Raises:
-            KeyboardInterrupt: The watch asked to stop; everything is saved.
+            KeyboardInterrupt: The watch stopped it; everything is saved.
             RunError: The folder holds another run.
             DivergedError: The loss became infinite or undefined.
         """
@@ -70,7 +73,7 @@ class Trial:
             return
         pause = _Pause(epochs if epochs < self.epochs else None, watch)
         record = train_in(self.folder, task, self.seed, Watch(pause.epoch, pause.stop))
-        if record["interrupted"] and pause.was_asked:
+        if record["interrupted"] and pause.by_watch:
             raise KeyboardInterrupt
 
     def _has(self, epochs: int, task: Task) -> bool:
@@ -81,9 +84,9 @@ class Trial:
         return run.result is not None or epochs <= min(len(run.history), self.epochs - 1)
 
     def best(self, epochs: int | None = None) -> Best:
-        """What was seen on the validation nodes, in the first epochs or in all."""
+        """The best epoch on the validation nodes, of the first epochs or of all."""
         best = Best()
-        for line in _seen(RunFolder(self.folder).history[:epochs]):
+        for line in _validated(RunFolder(self.folder).history[:epochs]):
             best = self.recipe.stopping.update(
                 best, line["epoch"], line["val_accuracy"], line["val_loss"]
             )
@@ -100,20 +103,50 @@ class Trial:
 
 
 class _Pause:
-    """Asks a run to stop after some epochs; the watch hears of every epoch, and may ask, too."""
+    """Stops a run after some epochs, or earlier if its watch does."""
 
     def __init__(self, after: int | None, watch: Watch) -> None:
         self._after, self._watch, self._done = after, watch, 0
-        self.was_asked = False
+        self.by_watch = False
 
     def epoch(self, line: Epoch) -> None:
         self._done = int(line["epoch"]) + 1
         self._watch.epoch(line)
 
     def stop(self) -> bool:
-        self.was_asked = self._watch.stop()
-        return self.was_asked or (self._after is not None and self._done >= self._after)
+        self.by_watch = self._watch.stop()
+        return self.by_watch or (self._after is not None and self._done >= self._after)
 
 
-def _seen(history: Iterable[Epoch]) -> Iterable[Epoch]:
+def _validated(history: Iterable[Epoch]) -> Iterable[Epoch]:
     return (line for line in history if "val_accuracy" in line)
+
+
+class EpochCounter:
+    """Trains several runs and counts their epochs.
+
+    Args:
+        total: The epochs of all runs, as far as known.
+        show: Called after every epoch with the name of the run, the epochs done, and their total.
+        stop: Called after every epoch; true saves and stops.
+    """
+
+    def __init__(self, total: int, show: Show, stop: Callable[[], bool]) -> None:
+        self.total, self._show, self._stop, self._done = total, show, stop, 0
+
+    def train(self, trial: Trial, name: str, begin: int, end: int) -> bool:
+        """Train a run from one epoch to another; returns whether it did not diverge."""
+        before = self._done - begin
+        self.total = max(self.total, before + end)
+        self._show(name, self._done, self.total)
+
+        def note(line: Epoch) -> None:
+            self._show(name, before + int(line["epoch"]) + 1, self.total)
+
+        try:
+            trial.train(end, Watch(note, self._stop))
+        except DivergedError:
+            return False
+        finally:
+            self._done += end - begin  # also if it stopped early
+        return True

@@ -1,12 +1,11 @@
 """Figure II: representations of nodes, and the weights W_v of nodes, laid out in the plane.
 
-The record keeps the points, not the models: pictures are drawn from it alone.
+The table `tsne.jsonl` has the points, not the models: pictures are drawn from it alone.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nodewise.errors import RunError
-from nodewise.experiments.records import read_record
-from nodewise.experiments.runner import Job
-from nodewise.experiments.suite import Suite, cell_folder
-from nodewise.io import replacing, writing
+from nodewise.errors import NodewiseError, RunError
+from nodewise.experiments.records import REPAIR, read_runs
+from nodewise.experiments.runner import Job, run_all
+from nodewise.experiments.suite import Suite, run_key
+from nodewise.experiments.table import Content, Key, Line, RecordTable
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
-from nodewise.runs.folder import MODEL, RESULT, RunFolder
+from nodewise.runs.folder import MODEL
 from nodewise.runs.run import RESULTS_VERSION, versions
 from nodewise.runs.saved import SavedRun, load_run
 
@@ -35,49 +34,44 @@ PERPLEXITY, SEED = 30.0, 0
 Rows = NDArray[np.floating[Any]]
 
 
-def tsne_path(results: Path, dataset: str) -> Path:
-    """Where the record of a data set lies."""
-    return results / "tsne" / f"{dataset}.json"
+def tsne_table(results: Path) -> RecordTable:
+    """The table of points, a record for each data set."""
+    return RecordTable(results / "tsne.jsonl", ("dataset",))
 
 
-def read_tsne(results: Path, dataset: str) -> dict[str, Any] | None:
-    """The record of a data set, or None where there is none.
+def read_tsne(results: Path, datasets: Iterable[str]) -> Content:
+    """The records of some data sets, without those that are damaged or show other runs.
 
     Raises:
-        RunError: It cannot be read, lacks something, comes from another results version, or shows
-            other runs than those recorded.
+        RunError: The table cannot be read.
     """
-    path = tsne_path(results, dataset)
-    record = read_record(path)
-    if record is None:
-        return None
-    if record.get("results_version") != RESULTS_VERSION:
-        raise RunError(
-            str(path),
-            "was made by another results version",
-            value=record.get("results_version"),
-            way_out="delete it, and run again",
-        )
-    _check_whole(path, record)
-    for model, kept in record["representations"].items():
-        run = read_record(
-            cell_folder(results, dataset, model, record["recipe"]) / "seed-0" / RESULT
-        )
-        if run is not None and run.get("logits_sha256") != kept["logits_sha256"]:
-            raise RunError(
-                str(path),
-                f"shows another run of {model} than the one recorded",
-                way_out="delete it, and run again",
-            )
-    return record
+    runs = read_runs(results, Suite.load("tsne")).lines
+    keys = [(dataset,) for dataset in datasets]
+    return tsne_table(results).read().checked(keys, lambda line: _check(line, runs))
+
+
+def _check(line: Line, runs: Mapping[Key, Line]) -> None:
+    """Check a record to be whole, of this results version, and to show the runs of the tables."""
+    record = line.record
+    version = record.get("results_version")
+    if version != RESULTS_VERSION:
+        reason = "was made by another results version"
+        raise RunError(str(line), reason, value=version, way_out=REPAIR)
+    _check_whole(line)
+    for model, shown in record["representations"].items():
+        run = runs.get((record["dataset"], model, record["recipe"], 0))
+        if run is not None and run.record.get("logits_sha256") != shown["logits_sha256"]:
+            reason = f"shows another run of {model} than the one recorded"
+            raise RunError(str(line), reason, way_out=REPAIR)
 
 
 _OF_MODEL = ("logits_sha256", "silhouette", "silhouette_by_class", "points")
 _OF_WEIGHTS = ("distance_median", "distance_highest", "from_middle", "spread", "points")
 
 
-def _check_whole(path: Path, record: Mapping[str, Any]) -> None:
+def _check_whole(line: Line) -> None:
     """Check a record to have what is shown of it."""
+    record = line.record
     of_models = record.get("representations")
     shown = of_models if isinstance(of_models, dict) else {}
     due = [
@@ -88,46 +82,65 @@ def _check_whole(path: Path, record: Mapping[str, Any]) -> None:
     for part, keys in due:
         lost = [key for key in keys if not isinstance(part, dict) or key not in part]
         if lost:
-            raise RunError(
-                str(path), f"has no {lost[0]} where one is due", way_out="delete it, and run again"
-            )
+            raise RunError(str(line), f"has no {lost[0]} where one is due", way_out=REPAIR)
 
 
-def job_with_model(job: Job, results: Path) -> Job:
-    """The job whose folder has the model, or will have it once it has run.
+def job_with_model(results: Path, job: Job) -> Job:
+    """The job in the folder that has its model, or will have it.
 
-    Records are kept and models are not, so a finished run may have lost its model; the same run
-    is then made once more, elsewhere.
+    Tables keep records and no models: a recorded run without a model is trained again, elsewhere.
     """
-    if not job.is_done() or (job.folder / MODEL).exists():
+    if (job.folder / MODEL).exists():
         return job
     folder = results / "tsne" / "runs" / job.source["dataset"] / job.model.replace(":", "_")
     return replace(job, folder=folder)
 
 
-def make_tsne(results: Path, jobs: Sequence[Job]) -> Path:
-    """Lay out what the models of some runs make of their graph, and write the record.
+def train_models(results: Path, jobs: Sequence[Job], workers: int) -> None:
+    """Train the models of recorded runs that are missing.
+
+    Raises:
+        NodewiseError: A run failed.
+        KeyboardInterrupt: It was interrupted; the same call continues.
+    """
+    with_models = (job_with_model(results, job) for job in jobs)
+    left = [job for job in with_models if not (job.folder / MODEL).exists()]
+    for _, outcome in run_all(left, workers):
+        if isinstance(outcome, NodewiseError):
+            raise outcome
+        if outcome["interrupted"]:
+            raise KeyboardInterrupt
+
+
+def make_tsne(results: Path, jobs: Sequence[Job]) -> None:
+    """Lay out representations and weights of the models of some runs, and add the record.
 
     Args:
         results: The folder of records.
         jobs: The runs, the localized model last.
 
     Raises:
-        RunError: A model is not there, or came out differently from what its record says.
+        RunError: A model is missing, or differs from that of the recorded run.
     """
+    recorded = read_runs(results, Suite.load("tsne")).lines
     models = []
     for job in jobs:
-        saved = load_run(job_with_model(job, results).folder)
-        _check_same(RunFolder(job.folder).result, saved)
+        saved = load_run(job_with_model(results, job).folder)
+        line = recorded.get(run_key(job))
+        if line is not None:
+            _check_same(line, saved)
         models.append(saved)
-    return write_tsne(results, tsne_record(models, jobs[-1].task().data))
+    record = tsne_record(models, jobs[-1].task().data)
+    added = tsne_table(results).add([record])
+    if added.refused:
+        raise added.refused[0]
 
 
-def _check_same(record: Mapping[str, Any] | None, saved: SavedRun) -> None:
-    if record is not None and record["logits_sha256"] != saved.record["logits_sha256"]:
+def _check_same(line: Line, saved: SavedRun) -> None:
+    if line.record.get("logits_sha256") != saved.record["logits_sha256"]:
         raise RunError(
             str(saved.folder),
-            "trained again, the run gave other logits than its record says",
+            f"trained again, the run gave other logits than its record, {line}",
             way_out="compare the versions in both records",
         )
 
@@ -157,16 +170,8 @@ def tsne_record(models: Sequence[SavedRun], data: Data) -> dict[str, Any]:
     }
 
 
-def write_tsne(results: Path, record: dict[str, Any]) -> Path:
-    """Write a record on one line, since most of it is numbers, and say where."""
-    path = tsne_path(results, record["dataset"])
-    with writing(path), replacing(path) as stream:
-        stream.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
-    return path
-
-
 def _representations(saved: SavedRun, data: Data, labels: NDArray[np.int64]) -> dict[str, Any]:
-    """Points, and how well classes keep apart before they were laid out: silhouettes, -1 to 1."""
+    """Points, and the silhouettes of the classes in the representations themselves, -1 to 1."""
     from sklearn.metrics import silhouette_samples
 
     rows = saved.embeddings(data).numpy()
@@ -182,18 +187,18 @@ def _representations(saved: SavedRun, data: Data, labels: NDArray[np.int64]) -> 
 
 
 def _weights(saved: SavedRun, data: Data) -> dict[str, Any]:
-    """Points of all W_v, the last one W, and how far they are from W, in units of its length."""
-    own, everywhere = node_weights(saved, data)
-    length = np.linalg.norm(everywhere)
-    distance = np.linalg.norm(own - everywhere, axis=1) / length
-    middle = own.mean(0)
-    spread = np.sqrt(np.square(own - middle).sum(1).mean())
+    """Points of all W_v, then of W, and their distances from W, relative to its norm."""
+    local, weight = node_weights(saved, data)
+    norm = np.linalg.norm(weight)
+    distance = np.linalg.norm(local - weight, axis=1) / norm
+    middle = local.mean(0)
+    spread = np.sqrt(np.square(local - middle).sum(1).mean())
     return {
         "distance_median": float(np.median(distance)),
         "distance_highest": float(distance.max()),
-        "from_middle": float(np.linalg.norm(everywhere - middle) / length),
-        "spread": float(spread / length),
-        "points": plane(np.concatenate([own, everywhere[None]])),
+        "from_middle": float(np.linalg.norm(weight - middle) / norm),
+        "spread": float(spread / norm),
+        "points": plane(np.concatenate([local, weight[None]])),
     }
 
 
@@ -202,11 +207,11 @@ def node_weights(saved: SavedRun, data: Data) -> tuple[Rows, Rows]:
     """W_v of every node (N, H out in) and the global W (H out in), of the layer that is shown."""
     assert isinstance(saved.model, Classifier)
     conv = saved.model.layers[LAYER]
-    made: Modulations
-    _, made = conv(saved.embeddings(data), data.edge_index, return_modulations=True)
-    node = next(modulation for modulation in made if modulation.level == "node")
-    own = localized_weight(conv.weight, node.scale, node.shift)
-    return own.flatten(1).numpy(), conv.weight.flatten().numpy()
+    modulations: Modulations
+    _, modulations = conv(saved.embeddings(data), data.edge_index, return_modulations=True)
+    node = next(modulation for modulation in modulations if modulation.level == "node")
+    local = localized_weight(conv.weight, node.scale, node.shift)
+    return local.flatten(1).numpy(), conv.weight.flatten().numpy()
 
 
 def plane(rows: Rows) -> list[list[float]]:
@@ -214,9 +219,9 @@ def plane(rows: Rows) -> list[list[float]]:
     from sklearn.manifold import TSNE
 
     # W_v may differ in their fifth decimals only; t-SNE starts from principal components, which
-    # are taken of numbers of ordinary size.
-    centerd = rows.astype(np.float64) - rows.mean(0)
-    scaled = centerd / max(float(centerd.std()), np.finfo(np.float64).tiny)
+    # need numbers of ordinary size.
+    centered = rows.astype(np.float64) - rows.mean(0)
+    scaled = centered / max(float(centered.std()), np.finfo(np.float64).tiny)
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
     layout = TSNE(2, perplexity=perplexity, init="pca", random_state=SEED, n_jobs=1)
     points = layout.fit_transform(scaled)

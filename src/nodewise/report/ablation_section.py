@@ -1,4 +1,4 @@
-"""Figure 2: what each level brings, from records of models with levels switched on and off."""
+"""Figure 2: accuracies with both levels, one of them, and none."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def ablation_section(results: Path, suite: Suite) -> Section:
     runs = suite_runs(results, suite)
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [mean_table(runs, suite.variants[0], _name)],
         "Ours ± deviation over runs.",
-        ablation(_by_form(runs), _printed(suite)) if runs.there else None,
+        ablation(_by_form(runs), _printed(suite)) if runs.count else None,
         "Filled marks: our means with deviations. Hollow diamonds: what the paper's Table 2 prints "
         "for both levels; its Figure 2 has no numbers for the others.",
         _data(runs),

@@ -1,4 +1,4 @@
-"""Costs of localized models relative to their base models, ours beside the paper's."""
+"""Costs of localized models relative to their base models, ours and the paper's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from nodewise.experiments.suite import Suite
 from nodewise.report.style import COLORS, MARKS, new_figure
 
-# Ours and the paper's, by data set and localized model; None where there is none.
+# Ours and the paper's, by data set and localized model; None if unknown.
 Ratios = Mapping[tuple[str, str], tuple[float | None, float | None]]
 
 
@@ -35,7 +35,7 @@ def cost_ratios(of_measures: Mapping[str, Ratios], suite: Suite) -> Figure:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_xticks(range(len(pairs)), [f"{p.model}\n/ {p.beside}" for p in suite.pairs])
+        axes.set_xticks(range(len(pairs)), [f"{p.model}\n/ {p.other}" for p in suite.pairs])
         axes.set_xlim(-0.5, len(pairs) - 0.5)
         axes.set_title(title.partition(",")[0], fontsize=10)
     panels[0].set_ylabel("times the base model")

@@ -1,4 +1,4 @@
-"""The demo's page: what the toy graph is, and what three models make of it."""
+"""The demo's page: the toy graph, and the results of three models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_demo(
         "The toy graph holds papers of six fields. Words such as “cell” or “kernel” stand for "
         "another class in each field, and a paper's field shows only through its neighborhood. "
         "A narrow model with one weight matrix for all nodes has no room for six meanings of "
-        "every word; one that gives each node its own weights needs no room for them."
+        "every word; one that gives each node its own weights does not need it."
     )
     page.heading("Test accuracy")
     page.table(("model", "runs", "test accuracy, %"), [_row(row, records) for row in table])

@@ -34,8 +34,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], classes: Sequence[str]) ->
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
-    """Accuracy over confidence, bin by bin, and beside it how many nodes a bin has."""
-    figure, (axes, beside) = new_figure(7.4, 3.2, columns=2)
+    """Accuracy over confidence, bin by bin; in a second panel the number of nodes of each bin."""
+    figure, (axes, counts) = new_figure(7.4, 3.2, columns=2)
     width = 1 / len(bins)
     filled = [(i, entry) for i, entry in enumerate(bins) if entry["count"]]
     confidence = [entry["confidence"] / entry["count"] for _, entry in filled]
@@ -48,20 +48,20 @@ def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
     axes.set_ylabel("share that is right")
     axes.legend(frameon=False)
     places = [(i + 0.5) * width for i in range(len(bins))]
-    beside.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLORS[0])
-    beside.set_xlim(0, 1)
-    beside.set_xlabel("confidence")
-    beside.set_ylabel("nodes")
+    counts.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLORS[0])
+    counts.set_xlim(0, 1)
+    counts.set_xlabel("confidence")
+    counts.set_ylabel("nodes")
     return figure
 
 
 def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
-    """How many nodes are how far from the global weight."""
+    """How many nodes have which distance from the global weight."""
     figure, (axes,) = new_figure(6.2, 2.6)
     edges = histogram["edges"]
     widths = [high - low for low, high in pairwise(edges)]
     axes.bar(edges[:-1], histogram["counts"], widths, align="edge", color=COLORS[2])
-    axes.set_xlabel("distance of a node's own weight to the global one")
+    axes.set_xlabel("distance of a node's local weight to the global one")
     axes.set_ylabel("nodes")
     return figure
 
@@ -84,6 +84,6 @@ def loss_curves(histories: Histories) -> Figure:
 
 
 def _short(name: str) -> str:
-    """A name that fits beside a cell; a dollar in it opens no formula."""
+    """A name of at most 18 letters; dollars are escaped, since they would open a formula."""
     cut = name if len(name) <= 18 else f"{name[:17]}…"
     return cut.replace("$", r"\$")

@@ -14,7 +14,7 @@ from nodewise.report.style import COLORS, MARKS
 
 
 def hollow(axes: Axes, x: float, y: float, k: int) -> None:
-    """What the paper prints, as the k-th mark without a filling."""
+    """Draw a number of the paper as the k-th mark, without a filling."""
     look: dict[str, Any] = {
         "markerfacecolor": "none",
         "markeredgewidth": 1.4,
@@ -37,15 +37,15 @@ def entry(name: str, k: int, hollow: bool = False, line: Any = "") -> Line2D:
 
 
 def legend(figure: Figure, entries: Sequence[Line2D]) -> None:
-    """Entries above the panels, as many in a row as there is room for."""
+    """Draw entries above the panels, as many in a row as fit."""
     look: dict[str, Any] = {"loc": "outside upper left", "frameon": False, "fontsize": 9}
     for columns in range(len(entries), 0, -1):
-        made = figure.legend(handles=entries, ncols=columns, **look)
-        if made.get_window_extent().width <= figure.bbox.width or columns == 1:
+        drawn = figure.legend(handles=entries, ncols=columns, **look)
+        if drawn.get_window_extent().width <= figure.bbox.width or columns == 1:
             return
-        made.remove()
+        drawn.remove()
 
 
 def spread(values: Sequence[float]) -> float:
-    """The deviation of a sample; zero where one is all there is."""
+    """The standard deviation of a sample; zero for a single value."""
     return stdev(values) if len(values) > 1 else 0.0

@@ -11,7 +11,7 @@ from nodewise.report.section import Shown, Table, shown_runs
 
 
 def mean_text(runs: CellRuns) -> str:
-    """Mean accuracy in percent, with the deviation where there are several runs."""
+    """Mean accuracy in percent, with the deviation if there are several runs."""
     values = [100 * record["test_accuracy"] for record in runs.records]
     if not values:
         return "missing"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from urllib.parse import quote
 
 from nodewise.io import replacing
 
@@ -37,7 +36,7 @@ class Linked:
     Attributes:
         text: What it says.
         summary: What the links are; they are shown when it is opened.
-        links: Names and addresses; a cell without any is shown as missing.
+        links: Names and addresses (URLs); a cell without any is shown as missing.
     """
 
     text: str
@@ -49,7 +48,7 @@ class Linked:
         if not self.links:
             return f"<span class='missing'>{escape(self.text)}</span>"
         links = "".join(
-            f"<a href='{escape(quote(address), quote=True)}'>{escape(name)}</a> "
+            f"<a href='{escape(address, quote=True)}'>{escape(name)}</a> "
             for name, address in self.links
         )
         summary = f"<summary>{escape(self.summary)}</summary>"

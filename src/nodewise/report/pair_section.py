@@ -10,7 +10,7 @@ from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Pair, Suite, Variant
 from nodewise.report.means import mean_shown, mean_table
 from nodewise.report.pair_plot import differences
-from nodewise.report.paired import Difference, paired_difference, who
+from nodewise.report.paired import Difference, paired_difference, seed_and_split
 from nodewise.report.section import MISSING, Section, Shown, Table
 
 Found = dict[str, dict[str, Difference]]
@@ -29,7 +29,7 @@ def pair_section(results: Path, suite: Suite) -> Section:
     known = {row: value for row, value in printed.items() if row in found}
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [_table(runs), *(mean_table(runs, variant) for variant in suite.variants)],
         "Accuracies in percent with their deviations over runs; mean differences in points over "
@@ -46,17 +46,17 @@ def pair_section(results: Path, suite: Suite) -> Section:
 
 
 def _row(dataset: str, pair: Pair) -> str:
-    return f"{dataset}: {pair.model} - {pair.beside}"
+    return f"{dataset}: {pair.model} - {pair.other}"
 
 
 def _difference(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Difference | None:
     one = runs.cell(dataset, pair.model, variant.name).records
-    other = runs.cell(dataset, pair.beside, variant.name).records
+    other = runs.cell(dataset, pair.other, variant.name).records
     return paired_difference(one, other, "test_accuracy")
 
 
 def _differences(runs: SuiteRuns) -> Found:
-    """Those that can be told, by row and by the variant's title."""
+    """Those with at least two pairs of runs, by row and by the variant's title."""
     found: Found = {}
     for dataset in runs.suite.datasets:
         for pair in runs.suite.pairs:
@@ -95,7 +95,7 @@ def _table(runs: SuiteRuns) -> Table:
 
 def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
     """The paper's mean where its base model is to be shown, and both of ours."""
-    ours = [mean_shown(runs, dataset, m, runs.suite.variants[0]) for m in (pair.model, pair.beside)]
+    ours = [mean_shown(runs, dataset, m, runs.suite.variants[0]) for m in (pair.model, pair.other)]
     if pair.base is None:
         return ours
     mean, spread = published()["main"][pair.model][dataset]["accuracy"]
@@ -110,12 +110,7 @@ def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
     one = _difference(runs, dataset, pair, variant)
     if one is None:
         return MISSING
-    both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.beside)]
-    shared = set.intersection(*({who(record) for record in cell.records} for cell in both))
-    paths = [
-        path
-        for cell in both
-        for record, path in zip(cell.records, cell.paths, strict=True)
-        if who(record) in shared
-    ]
-    return Shown(str(one), paths, one.pairs, runs.suite.runs, "pairs")
+    both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.other)]
+    shared = set.intersection(*(set(map(seed_and_split, cell.records)) for cell in both))
+    lines = [line for cell in both for line in cell.lines if seed_and_split(line.record) in shared]
+    return Shown(str(one), lines, one.pairs, runs.suite.runs, "pairs")

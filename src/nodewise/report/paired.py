@@ -1,4 +1,4 @@
-"""Paired comparisons: the same seeds with and without, and how sure the difference is."""
+"""Paired comparisons: differences between two models over the same seeds, with intervals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Difference:
 
 
 def _points(value: float) -> str:
-    """In points; what is nearly zero with a digit more, so that its sign means something."""
+    """In points; with another digit if it is nearly zero, so that its sign means something."""
     return f"{100 * value:+.1f}" if abs(value) >= 0.0005 else f"{100 * value:+.2f}"
 
 
@@ -54,11 +54,11 @@ def paired_difference(one: Records, other: Records, figure: str) -> Difference |
 
     Args:
         one: Records of a model.
-        other: Records of the model beside it.
+        other: Records of the model it is compared with.
         figure: The number to compare, such as "test_accuracy".
     """
-    beside = {who(record): record[figure] for record in other}
-    gaps = [r[figure] - beside[who(r)] for r in one if who(r) in beside]
+    others = {seed_and_split(record): record[figure] for record in other}
+    gaps = [r[figure] - others[seed_and_split(r)] for r in one if seed_and_split(r) in others]
     if len(gaps) < 2:
         return None
     half = float(t.ppf(0.975, len(gaps) - 1)) * stdev(gaps) / sqrt(len(gaps))
@@ -66,6 +66,6 @@ def paired_difference(one: Records, other: Records, figure: str) -> Difference |
     return Difference(gaps, mean, mean - half, mean + half)
 
 
-def who(record: Mapping[str, Any]) -> tuple[Any, Any]:
-    """What runs of a pair share: seed and split."""
+def seed_and_split(record: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Seed and split, which the runs of a pair share."""
     return record["seed"], record.get("split_sha256")

@@ -1,4 +1,4 @@
-"""The paper's Table 2 beside ours, cell by cell, from records alone."""
+"""Our means and the paper's, cell by cell, from records alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def paper_section(results: Path, suite: Suite) -> Section:
     cells = suite_cells(runs)
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [_table(runs, cells, figure) for figure in _FIGURES],
         "Ours ± deviation over runs (paper's mean); * is further from the paper than two standard "
@@ -55,7 +55,7 @@ def _shown(runs: SuiteRuns, cells: Cells, model: str, dataset: str, figure: str)
 
 
 def suite_cells(runs: SuiteRuns) -> Cells:
-    """Means and deviations by model and data set, beside what the paper prints.
+    """Means and deviations by model and data set, with those that the paper prints.
 
     Cells without a finished run are left out.
     """
@@ -112,5 +112,5 @@ def cell_text(cell: Cell | None, figure: str = "accuracy") -> str:
     mean = f"{100 * cell[f'test_{figure}_mean']:.1f}"
     spread = f" ± {100 * cell[f'test_{figure}_std']:.1f}" if cell["runs"] > 1 else ""
     paper = cell[f"paper_{figure}"]
-    beside = "" if paper is None else f" ({100 * paper:.1f})"
-    return f"{mean}{spread}{'*' if deviates(cell, figure) else ''}{beside}"
+    printed = "" if paper is None else f" ({100 * paper:.1f})"
+    return f"{mean}{spread}{'*' if deviates(cell, figure) else ''}{printed}"

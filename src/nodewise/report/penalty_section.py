@@ -15,11 +15,11 @@ from nodewise.training.recipe import load_recipe
 
 
 def penalty_section(results: Path, suite: Suite) -> Section:
-    """A row for each weight of each penalty, the models beside, and a panel for each data set.
+    """A row for each weight of each penalty, one for each other model, a panel for each data set.
 
     Args:
         results: The folder of records.
-        suite: A suite whose first model has penalties; the others are levels to compare with.
+        suite: A suite whose first model has penalties; the others are shown for comparison.
     """
     runs = suite_runs(results, suite)
     curves = {dataset: _curves(runs, dataset) for dataset in suite.datasets}
@@ -30,7 +30,7 @@ def penalty_section(results: Path, suite: Suite) -> Section:
     }
     return Section(
         suite,
-        runs.there,
+        runs.count,
         runs.wanted,
         [
             *(_table(runs, key) for key in _penalties(suite)),
@@ -38,7 +38,7 @@ def penalty_section(results: Path, suite: Suite) -> Section:
         ],
         "Ours ± deviation over runs, every other weight as in the official recipe.",
         penalty_curves(curves, levels, _printed(suite), suite.papers_weight)
-        if runs.there
+        if runs.count
         else None,
         "Filled marks: our means with deviations. Lines without marks: other models, for "
         "comparison. The hollow diamond is what the paper's Table 2 prints, at the weight that the "

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from nodewise._version import __version__
+from nodewise.experiments.table import Line
 from nodewise.io import replacing, writing
 from nodewise.report.page import Linked, Page
 from nodewise.report.section import MISSING, Row, Section, Shown, Table
@@ -16,7 +18,7 @@ PAGE = "index.html"
 
 
 def write_results(out: Path, sections: Sequence[Section]) -> Path:
-    """Write the page and a PNG for each plot; plots of before that have no records any more go.
+    """Write the page and a PNG for each plot; earlier plots that have no records now are deleted.
 
     Args:
         out: The folder to write to.
@@ -30,10 +32,10 @@ def write_results(out: Path, sections: Sequence[Section]) -> Path:
     """
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    page = Page("nodewise: the paper's tables and figures beside ours")
+    page = Page("nodewise: the paper's tables and figures, and ours")
     page.paragraph(
         "Every number comes from records in the folder of results: open the runs below a cell to "
-        "get to its files. What has no record yet is called missing. Nothing is trained or "
+        "get to their lines. A number without a record is missing. Nothing is trained or "
         "measured for this page."
     )
     page.contents([(s.suite.name, s.suite.title, s.state) for s in sections])
@@ -49,7 +51,7 @@ def _show(page: Page, section: Section, out: Path) -> None:
     suite = section.suite
     page.heading(suite.title, suite.name)
     page.paragraph(f"The paper: {suite.paper}")
-    page.paragraph(f"Where it is done otherwise: {suite.differs}")
+    page.paragraph(f"Differences: {suite.differs}")
     page.paragraph(_state(section))
     if section.figure is not None:
         page.figure(to_svg(section.figure), section.caption)
@@ -74,21 +76,27 @@ def _row(row: Row, out: Path) -> list[str | Linked]:
 def _linked(cell: Shown, out: Path) -> str | Linked:
     if cell is not MISSING and not cell.records:
         return cell.text
-    links = [(_label(path), os.path.relpath(path, out)) for path in cell.records]
+    links = [(_label(line), _address(line, out)) for line in cell.records]
     return Linked(cell.text, cell.counted if cell is not MISSING else "", links)
 
 
-def _label(path: Path) -> str:
-    """A run by its model and seed; other records by name."""
-    seed = path.parent.name
-    model = path.parent.parent.parent.name
-    return f"{model} {seed.removeprefix('seed-')}" if seed.startswith("seed-") else path.stem
+def _address(line: Line, out: Path) -> str:
+    """The table, and the line as GitHub's pages number it; others ignore that."""
+    return f"{quote(os.path.relpath(line.path, out))}#L{line.number}"
+
+
+def _label(line: Line) -> str:
+    """A run by its model and seed; another record by the last part of its key."""
+    _, *names = line.key
+    return (
+        " ".join(str(name) for name in names if name != line.record.get("variant")) or line.key[0]
+    )
 
 
 def _draw(path: Path, section: Section) -> None:
     with writing(path):
         if section.figure is None:
-            if section.there == 0:
+            if section.count == 0:
                 path.unlink(missing_ok=True)
             return
         with replacing(path) as stream:
@@ -101,7 +109,7 @@ def plain_rows(table: Table) -> list[list[str]]:
 
 
 def markdown(table: Table) -> str:
-    """A table for a text; rows without any record are left out."""
+    """A table in Markdown, without the rows that have no record."""
     rows = [row for row in table.rows if any(cell.count for cell in row[1])]
     ruler = ["---"] * len(table.columns)
     lines = [table.columns, ruler, *plain_rows(Table(table.columns, rows))]
@@ -109,7 +117,7 @@ def markdown(table: Table) -> str:
 
 
 def markdown_section(section: Section) -> str:
-    """A suite for a text: how much there is of it, its tables, how to read them, and notes."""
+    """A suite in Markdown: how many records it has, its tables, their legend, and notes."""
     tables = [markdown(table) for table in section.tables if _has_records(table)]
     notes = [f"Note: {note}." for note in section.notes]
     return "\n\n".join([_state(section), *tables, section.plain_legend, *notes])

@@ -10,7 +10,6 @@ from typing import Any
 
 from nodewise._version import __version__
 from nodewise.io import writing
-from nodewise.report.choice import add_choice
 from nodewise.report.diagnostic_plots import (
     confusion_matrix,
     localization_histogram,
@@ -19,6 +18,7 @@ from nodewise.report.diagnostic_plots import (
 )
 from nodewise.report.page import Page
 from nodewise.report.plots import learning_curves
+from nodewise.report.selection import add_selection
 from nodewise.report.style import to_svg
 from nodewise.runs.diagnostics import calibration_error
 from nodewise.runs.folder import RunFolder
@@ -36,7 +36,7 @@ _SCORES = {
 
 @dataclass(frozen=True)
 class RunRecords:
-    """All that a finished run has written: configuration, result, history, diagnostics."""
+    """The files of a finished run: configuration, result, history, diagnostics."""
 
     config: Mapping[str, Any]
     result: Mapping[str, Any]
@@ -64,11 +64,11 @@ def write_report(path: Path, folders: Sequence[Path]) -> None:
     config = runs[0].config
     page = Page(f"{config['model']} on {_graph_name(config['graph'])}")
     _scores(page, runs)
-    add_choice(page, path.parent)
-    told = [run.diagnostics for run in runs if run.diagnostics is not None]
-    if told:
-        _confusion(page, told)
-        _calibration(page, told)
+    add_selection(page, path.parent)
+    diagnostics = [run.diagnostics for run in runs if run.diagnostics is not None]
+    if diagnostics:
+        _confusion(page, diagnostics)
+        _calibration(page, diagnostics)
     _learning(page, runs)
     best = max(runs, key=lambda run: run.result.get("val_accuracy", 0.0))
     _localization(page, best, len(runs))
@@ -111,17 +111,17 @@ def _scores(page: Page, runs: Sequence[RunRecords]) -> None:
     )
 
 
-def _confusion(page: Page, told: Sequence[Mapping[str, Any]]) -> None:
-    part, classes = _PARTS[told[0]["part"]], told[0]["classes"]
+def _confusion(page: Page, diagnostics: Sequence[Mapping[str, Any]]) -> None:
+    part, classes = _PARTS[diagnostics[0]["part"]], diagnostics[0]["classes"]
     counts = [
-        [sum(run["confusion"][i][k] for run in told) for k in range(len(classes))]
+        [sum(run["confusion"][i][k] for run in diagnostics) for k in range(len(classes))]
         for i in range(len(classes))
     ]
-    page.heading(f"Which class is taken for which ({part} nodes)")
+    page.heading(f"Confusion matrix ({part} nodes)")
     page.figure(
         to_svg(confusion_matrix(counts, classes)),
-        f"Rows are true classes, columns predicted ones{_summed(told)}; the darker, the larger "
-        "the share of the row.",
+        f"Rows are true classes, columns predicted ones{_summed(diagnostics)}; the darker, the "
+        "larger the share of the row.",
     )
     rows = []
     for k, name in enumerate(classes):
@@ -132,19 +132,19 @@ def _confusion(page: Page, told: Sequence[Mapping[str, Any]]) -> None:
     page.table(("class", "nodes", "found, % (recall)", "right, % (precision)"), rows)
 
 
-def _calibration(page: Page, told: Sequence[Mapping[str, Any]]) -> None:
+def _calibration(page: Page, diagnostics: Sequence[Mapping[str, Any]]) -> None:
     bins = [
-        {key: sum(run["reliability"][i][key] for run in told) for key in entry}
-        for i, entry in enumerate(told[0]["reliability"])
+        {key: sum(run["reliability"][i][key] for run in diagnostics) for key in entry}
+        for i, entry in enumerate(diagnostics[0]["reliability"])
     ]
-    error = fmean(calibration_error(run["reliability"]) for run in told)
-    page.heading(f"Is its confidence deserved? ({_PARTS[told[0]['part']]} nodes)")
+    error = fmean(calibration_error(run["reliability"]) for run in diagnostics)
+    page.heading(f"Calibration ({_PARTS[diagnostics[0]['part']]} nodes)")
     page.figure(
         to_svg(reliability_diagram(bins)),
-        f"Predictions by their probability{_summed(told)}. On the dashed line, of those said to "
-        "be 80 % sure 80 % are right; below it the model is too sure of itself.",
+        f"Predictions by their probability{_summed(diagnostics)}. On the dashed line, of those "
+        "with a probability of 80 % as many are right; below it the model is overconfident.",
     )
-    mean = "mean over runs of the " if len(told) > 1 else ""
+    mean = "mean over runs of the " if len(diagnostics) > 1 else ""
     page.paragraph(
         f"Expected calibration error: {_percent(error)} %, the {mean}distance between confidence "
         "and accuracy, averaged over nodes."
@@ -175,7 +175,7 @@ def _localization(page: Page, run: RunRecords, count: int) -> None:
     page.heading("The most and the least localized nodes")
     which = f" Shown is seed {run.result['seed']}, the best by validation." if count > 1 else ""
     page.paragraph(
-        "Each node v has a weight of its own in the first layer, the global one scaled by a_v and "
+        "In the first layer each node v has a local weight, the global one scaled by a_v and "
         "shifted by b_v. Its distance is the mean square of a_v - 1 plus that of b_v: zero where "
         f"the node uses the global weight as it is. The median is {found['median']:.3g}.{which}"
     )
@@ -192,8 +192,8 @@ def _node(about: Mapping[str, Any]) -> list[str]:
     return [str(about["id"]), *numbers, f"{about['neighbors']:,}", label, about["prediction"]]
 
 
-def _summed(told: Sequence[Mapping[str, Any]]) -> str:
-    return f", summed over {len(told)} runs" if len(told) > 1 else ""
+def _summed(diagnostics: Sequence[Mapping[str, Any]]) -> str:
+    return f", summed over {len(diagnostics)} runs" if len(diagnostics) > 1 else ""
 
 
 def _percent(share: float | None) -> str:

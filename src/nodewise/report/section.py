@@ -1,40 +1,40 @@
-"""What a report shows of a suite, before it is known whether on a page or on a terminal."""
+"""What a report shows of a suite, for a page as for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from matplotlib.figure import Figure
 
 from nodewise.errors import RunError
 from nodewise.experiments.records import CellRuns
 from nodewise.experiments.suite import Suite
+from nodewise.experiments.table import Line
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell of a table, with the records it comes from.
+    """A cell of a table, with the records that it summarizes.
 
     Attributes:
-        text: What it says.
-        records: Files.
+        text: Its text.
+        records: Their lines in tables.
         count: How many runs, or pairs of runs, it stands for.
         wanted: How many it should stand for.
         unit: What is counted.
     """
 
     text: str
-    records: Sequence[Path] = ()
+    records: Sequence[Line] = ()
     count: int = 0
     wanted: int = 0
     unit: str = "runs"
 
     @property
     def counted(self) -> str:
-        """How many there are, of how many where some are missing."""
+        """The number of runs, and how many there should be if some are missing."""
         unit = self.unit if self.wanted > 1 else self.unit.removesuffix("s")
         return (
             f"{self.count} of {self.wanted} {unit}" if self.is_partial else f"{self.count} {unit}"
@@ -47,35 +47,16 @@ class Shown:
 
     @property
     def plain(self) -> str:
-        """The text for a terminal; a cell of more or fewer runs than asked for says how many."""
+        """The text for a terminal, with the number of runs if it is not the wanted one."""
         return self.text if self.count in (0, self.wanted) else f"{self.text} n={self.count}"
 
 
 MISSING = Shown("missing")
-Name = TypeVar("Name")
-Record = TypeVar("Record")
-
-
-def readable(
-    names: Iterable[Name], read: Callable[[Name], Record | None]
-) -> tuple[dict[Name, Record], list[RunError]]:
-    """The records that are there and can be read, by name, and why others were left out."""
-    records: dict[Name, Record] = {}
-    refused = []
-    for name in names:
-        try:
-            record = read(name)
-        except RunError as error:
-            refused.append(error)
-            continue
-        if record is not None:
-            records[name] = record
-    return records, refused
 
 
 def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:
-    """A cell about some runs; without any it is missing."""
-    return Shown(text, runs.paths, len(runs.records), wanted) if runs.records else MISSING
+    """A cell with these runs as its records; `MISSING` without any."""
+    return Shown(text, runs.lines, len(runs.lines), wanted) if runs.lines else MISSING
 
 
 Row = tuple[str, Sequence[Shown]]
@@ -91,23 +72,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What there is to show of a suite.
+    """Tables, a plot and notes of a suite.
 
     Attributes:
         suite: The suite.
-        there: How many of its records there are.
+        count: How many of its records there are.
         wanted: How many there should be.
         tables: Its tables.
         legend: How to read them.
-        figure: Its plot, where it has one and there is something to plot.
-        caption: What the plot shows.
-        data: The same for programs.
-        refused: Records that were left out, and why.
-        notes: What else should be known of the records.
+        figure: Its plot; None if it has none, or nothing to plot.
+        caption: The plot's caption.
+        data: The content of the tables, for JSON.
+        refused: Why records were left out.
+        notes: Notes on the records, such as several versions.
     """
 
     suite: Suite
-    there: int
+    count: int
     wanted: int
     tables: Sequence[Table]
     legend: str
@@ -119,15 +100,15 @@ class Section:
 
     @property
     def plain_legend(self) -> str:
-        """How to read its tables where cells say `n`: on a terminal, or in a text."""
+        """How to read its tables on a terminal or in a text, where cells have an `n`."""
         return f"{self.legend} n is a number of runs, or of pairs, that is not the one asked for."
 
     @property
     def state(self) -> str:
-        """How much of it there is, and what brings the rest."""
+        """How many of its records there are, and the command that makes the others."""
         command = f"`nodewise reproduce {self.suite.name}`"
-        if self.there == 0:
+        if self.count == 0:
             return f"nothing yet; {command} makes it"
-        if self.there < self.wanted:
-            return f"{self.there} of {self.wanted} records; {command} makes the others"
+        if self.count < self.wanted:
+            return f"{self.count} of {self.wanted} records; {command} makes the others"
         return "complete"

@@ -1,4 +1,4 @@
-"""Which suite is shown how."""
+"""The function that makes the section of each suite."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
 
 
 def read_section(results: Path, name: str) -> Section:
-    """What a folder of records has of a suite.
+    """The section of a suite, from a folder of tables of records.
 
     Raises:
         UnknownNameError: There is no such suite.

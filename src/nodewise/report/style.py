@@ -1,4 +1,4 @@
-"""One look for all plots: colors that the color-blind tell apart, and marks beside them."""
+"""One style for all plots: colors that the color-blind distinguish, and a mark for each."""
 
 from __future__ import annotations
 

@@ -58,15 +58,15 @@ def penalty_curves(
 
     Args:
         of_datasets: Records by data set, penalty and its weight.
-        levels: Runs of models without localization, by data set and model, all models in each.
+        levels: Runs of other models, drawn as lines, by data set and model.
         printed: The paper's accuracies by data set, in percent.
-        papers_weight: The weight they were made with.
+        papers_weight: The weight that they belong to.
     """
     figure, panels = new_figure(3.8 * len(of_datasets), 3.6, len(of_datasets))
     all_weights = [w for curves in of_datasets.values() for curve in curves.values() for w in curve]
     for axes, (dataset, penalties) in zip(panels, of_datasets.items(), strict=True):
         for k, weights in enumerate(penalties.values()):
-            # Curves have the official weights in common: a little aside, all are seen.
+            # Curves share the official weights: shifted a little, all marks are visible.
             aside = 1.12 ** (2 * k - len(penalties) + 1)
             _curve(axes, {aside * w: runs for w, runs in weights.items()}, k)
         for k, cell in enumerate(levels[dataset].values()):
@@ -130,7 +130,7 @@ def _point(axes: Axes, place: float, records: Records, k: int) -> None:
 
 
 def _frame(axes: Axes, dataset: str, is_filled: bool) -> None:
-    """A panel's title, and a word where it has nothing of ours."""
+    """Draw a panel's title, and a note if it has no runs of ours."""
     axes.set_title(dataset, fontsize=10)
     if not is_filled:
         place: dict[str, Any] = {"ha": "center", "va": "center", "color": "#555555"}

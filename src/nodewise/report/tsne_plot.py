@@ -1,4 +1,4 @@
-"""Nodes in the plane, classes told apart by color and mark."""
+"""Nodes in the plane; color and mark are the class."""
 
 from __future__ import annotations
 

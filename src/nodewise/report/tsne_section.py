@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.experiments.suite import Suite
-from nodewise.experiments.tsne import read_tsne, tsne_path
-from nodewise.report.section import MISSING, Row, Section, Shown, Table, readable
+from nodewise.experiments.table import Key, Line
+from nodewise.experiments.tsne import read_tsne
+from nodewise.report.section import MISSING, Row, Section, Shown, Table
 from nodewise.report.tsne_plot import layouts
 
 Record = Mapping[str, Any]
@@ -16,34 +17,34 @@ Record = Mapping[str, Any]
 
 def tsne_section(results: Path, suite: Suite) -> Section:
     """Silhouettes of classes, distances of weights, and a picture."""
-    records, refused = readable(suite.datasets, lambda dataset: read_tsne(results, dataset))
+    lines, refused = read_tsne(results, suite.datasets)
+    records = [line.record for line in lines.values()]
     return Section(
         suite,
-        len(records),
+        len(lines),
         len(suite.datasets),
-        [_silhouettes(results, suite, records), _weights(results, suite, records)],
+        [_silhouettes(suite, lines), _weights(suite, lines)],
         "The silhouette of a class says how much nearer its nodes are to each other than to the "
         "next class, from -1 to 1, in the representations themselves and not in the picture. "
         "Distances of weights are in units of the length of W.",
-        layouts(next(iter(records.values()))) if records else None,
+        layouts(records[0]) if records else None,
         "A mark is a node, its color and shape the class. Left and middle: outputs of the hidden "
         "layer; right: W_v of all nodes, the star is the global W. t-SNE keeps neighbors, not "
         "distances or sizes.",
-        {name: _without_points(record) for name, record in records.items()},
+        {record["dataset"]: _without_points(record) for record in records},
         refused,
     )
 
 
-def _silhouettes(results: Path, suite: Suite, records: Mapping[str, Record]) -> Table:
+def _silhouettes(suite: Suite, lines: Mapping[Key, Line]) -> Table:
     rows: list[Row] = []
     for dataset in suite.datasets:
-        record = records.get(dataset)
-        if record is None:
+        line = lines.get((dataset,))
+        if line is None:
             rows.append((f"{dataset}: all classes", [MISSING] * len(suite.models)))
             continue
-        path = tsne_path(results, dataset)
-        for name, values in _by_class(record, suite.models):
-            rows.append((f"{dataset}: {name}", [_from(path, f"{value:.3f}") for value in values]))
+        for name, values in _by_class(line.record, suite.models):
+            rows.append((f"{dataset}: {name}", [_from(line, f"{value:.3f}") for value in values]))
     return Table(("silhouette", *suite.models), rows)
 
 
@@ -55,8 +56,8 @@ def _by_class(record: Record, models: Sequence[str]) -> Iterator[tuple[str, list
         yield name.replace("_", " "), [of_model["silhouette_by_class"][k] for of_model in of_models]
 
 
-def _from(path: Path, text: str) -> Shown:
-    return Shown(text, [path], 1, 1, "records")
+def _from(line: Line, text: str) -> Shown:
+    return Shown(text, [line], 1, 1, "records")
 
 
 _DISTANCES = {
@@ -67,20 +68,14 @@ _DISTANCES = {
 }
 
 
-def _weights(results: Path, suite: Suite, records: Mapping[str, Record]) -> Table:
-    rows = [
-        (
-            title,
-            [
-                _from(tsne_path(results, name), f"{records[name]['weights'][key]:.2g}")
-                if name in records
-                else MISSING
-                for name in suite.datasets
-            ],
-        )
-        for key, title in _DISTANCES.items()
-    ]
+def _weights(suite: Suite, lines: Mapping[Key, Line]) -> Table:
+    found = [lines.get((dataset,)) for dataset in suite.datasets]
+    rows = [(title, [_distance(line, key) for line in found]) for key, title in _DISTANCES.items()]
     return Table(("distance", *suite.datasets), rows)
+
+
+def _distance(line: Line | None, key: str) -> Shown:
+    return MISSING if line is None else _from(line, f"{line.record['weights'][key]:.2g}")
 
 
 def _without_points(record: Record) -> dict[str, Any]:

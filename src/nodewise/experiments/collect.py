@@ -1,0 +1,116 @@
+"""Finished runs in folders of their own, and records in files of their own, become lines of tables.
+
+A run that has just ended is added in this way, and so is what releases up to 0.4.5 wrote: a folder
+for each run, `cost/DATASET/MODEL.json` and `tsne/DATASET.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from nodewise.errors import NodewiseError, RunError
+from nodewise.experiments.cost import cost_table
+from nodewise.experiments.records import read_runs, run_table
+from nodewise.experiments.run_record import run_record
+from nodewise.experiments.runner import Job, run_all
+from nodewise.experiments.suite import run_folder, run_key
+from nodewise.experiments.table import Added, Record, RecordTable
+from nodewise.experiments.tsne import tsne_table
+from nodewise.runs.folder import RESULT
+from nodewise.runs.interrupts import delaying_interrupts
+from nodewise.training.recipe import current_settings
+
+# Variants that earlier releases called otherwise.
+_RENAMED = {"official-all_neighbours": "official-all_neighbors"}
+
+
+def run_and_record(
+    results: Path, jobs: Sequence[Job], workers: int
+) -> Iterator[tuple[Job, Record | NodewiseError]]:
+    """Run jobs as `run_all` does, and add each finished run to the table of its suite."""
+    for job, outcome in run_all(jobs, workers):
+        if isinstance(outcome, dict) and not outcome["interrupted"]:
+            try:
+                with delaying_interrupts():
+                    add_run(results, job)
+            except RunError as error:
+                outcome = error
+        yield job, outcome
+
+
+def add_run(results: Path, job: Job) -> None:
+    """Add a finished run to the table of its suite.
+
+    Raises:
+        RunError: The table has another record of that run, is damaged, or cannot be written.
+    """
+    dataset, model, variant, _ = run_key(job)
+    added = run_table(results, dataset, model, variant).add([run_record(job.folder, variant)])
+    if added.refused:
+        raise added.refused[0]
+
+
+def collect(results: Path, source: Path | None = None) -> Added:
+    """Add finished runs and single files of a folder to the tables.
+
+    Args:
+        results: The folder of the tables.
+        source: A folder as `nodewise reproduce` fills it, in this release or an earlier one;
+            `results` itself if not given.
+
+    Returns:
+        How many records were added, and why others were not; equal ones are skipped.
+    """
+    found: dict[RecordTable, list[Record]] = {}
+    refused = []
+    for read in _files(results, source or results):
+        try:
+            table, record = read()
+            found.setdefault(table, []).append(record)
+        except RunError as error:
+            refused.append(error)
+    new = 0
+    for table, records in found.items():
+        try:
+            added = table.add(records)
+            new, refused = new + added.new, refused + added.refused
+        except RunError as error:
+            refused.append(error)
+    return Added(new, refused)
+
+
+def _files(results: Path, source: Path) -> Iterator[Callable[[], tuple[RecordTable, Record]]]:
+    """For every record below a folder, a function that reads it."""
+    is_same = source.resolve() == results.resolve()
+    known = {run_folder(source, *key) for key in read_runs(results).lines} if is_same else set()
+    for path in sorted(source.glob(f"runs/*/*/*/seed-*/{RESULT}")):
+        if path.parent not in known:
+            yield partial(_run, path.parent, results)
+    for path in sorted(source.glob("cost/*/*.json")):
+        yield partial(_single, path, cost_table(results))
+    for path in sorted(source.glob("tsne/*.json")):
+        yield partial(_single, path, tsne_table(results))
+
+
+def _run(folder: Path, results: Path) -> tuple[RecordTable, Record]:
+    dataset, model_folder, variant = folder.parts[-4:-1]
+    record = run_record(folder, _RENAMED.get(variant, variant))
+    named = (record["dataset"], record["model"].replace(":", "_"), f"seed-{record['seed']}")
+    if named != (dataset, model_folder, folder.name):
+        reason = f"holds seed {record['seed']} of {record['model']} on {record['dataset']}"
+        raise RunError(str(folder), reason, way_out="move it to where that run belongs")
+    return run_table(results, dataset, record["model"], record["variant"]), record
+
+
+def _single(path: Path, table: RecordTable) -> tuple[RecordTable, Record]:
+    try:
+        record = dict(json.loads(path.read_bytes()))
+        if "settings" in record:
+            record["settings"] = current_settings(record["settings"])
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        reason = f"cannot be read ({error})"
+        raise RunError(str(path), reason, way_out="delete it, or restore it") from error
+    return table, record
