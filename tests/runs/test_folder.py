@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from nodewise.errors import RunError
 from nodewise.io import load_tensors
-from nodewise.runs.folder import lock_folder, open_run
+from nodewise.runs.folder import RunFolder, lock_folder, open_run
 from nodewise.runs.run import Watch, train_in
 from tests.training.tasks import small_task
 
@@ -178,6 +178,21 @@ def test_a_key_that_came_later_had_its_default_before(tmp_path: Path) -> None:
     assert train_in(tmp_path, small_task(), 0) == first
     with pytest.raises(RunError, match="layer_norm"):
         train_in(tmp_path, small_task(layer_norm=True), 0)
+
+
+def test_files_of_earlier_releases_are_read_under_todays_names(tmp_path: Path) -> None:
+    old = {"localization": {"most": [{"id": "p1", "neighbours": 3}]}}
+    (tmp_path / "diagnostics.json").write_text(json.dumps(old))
+    settings = 'normalization = "own"\nmax_neighbours = 40\n'
+    (tmp_path / "config.toml").write_text(
+        f"[graph.options]\nunlabelled = ['NA']\n[settings]\n{settings}"
+    )
+    folder = RunFolder(tmp_path)
+    assert folder.diagnostics == {"localization": {"most": [{"id": "p1", "neighbors": 3}]}}
+    assert folder.config == {
+        "graph": {"options": {"unlabeled": ["NA"]}},
+        "settings": {"normalization": "default", "max_neighbors": 40},
+    }
 
 
 def test_a_folder_is_created_and_locked_by_one(tmp_path: Path) -> None:

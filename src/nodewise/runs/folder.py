@@ -82,7 +82,7 @@ class RunFolder:
         if not path.exists():
             return None
         try:
-            return _current(dict(json.loads(path.read_bytes())))
+            return _current(dict(json.loads(path.read_bytes(), object_hook=_renamed)))
         except (OSError, ValueError, TypeError) as error:
             raise RunError(
                 str(path), f"cannot be read ({error})", way_out="delete it, and run again"
@@ -169,6 +169,15 @@ class RunFolder:
         lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
         with writing(path), replacing(path) as stream:
             stream.writelines(lines)
+
+
+# Keys of the JSON files that had another name in earlier releases.
+_RENAMED = {"neighbours": "neighbors"}
+
+
+def _renamed(table: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object with the names that this release uses."""
+    return {_RENAMED.get(key, key): value for key, value in table.items()}
 
 
 def _current(content: dict[str, Any]) -> dict[str, Any]:
