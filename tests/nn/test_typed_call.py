@@ -54,7 +54,7 @@ def mypy(tmp_path: Path, text: str) -> tuple[int, str]:
     return found.returncode, found.stdout + found.stderr
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_mypy_tells_a_tensor_from_a_pair(tmp_path: Path) -> None:
     code, output = mypy(tmp_path, SNIPPET.format(wrong=""))
     assert code == 0, output
