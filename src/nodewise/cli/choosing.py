@@ -28,10 +28,10 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> SelectionResu
     Raises:
         RunError: A folder holds another run.
     """
-    from nodewise.runs.copy import check_room, copy_run
+    from nodewise.runs.copy import check_target, copy_run
 
     trial = selection.trials()[0]
-    check_room(target, trial.task().config(trial.seed))
+    check_target(target, trial.task().config(trial.seed))
     choice = _choose(selection, quiet)
     copy_run(choice.chosen.folder, target)
     if not quiet:
@@ -54,17 +54,17 @@ def _choose(selection: Selection, quiet: bool) -> SelectionResult:
             folder = selection.folder
             typer.echo(
                 f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
-                "to go on",
+                "to continue",
                 err=True,
             )
             raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_choice(record: Mapping[str, Any]) -> None:
-    played = [about for about in (*record["candidates"], record["beside"]) if about]
+    shown = [about for about in (*record["candidates"], record["beside"]) if about]
     columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
-    print_table(columns, [_row(about) for about in played if about["epochs"]])
-    for about in played:
+    print_table(columns, [_row(about) for about in shown if about["epochs"]])
+    for about in shown:
         if not about["epochs"]:
             typer.echo(f"left out: {about['name']} ({about['model']}): {about['outcome']}")
     typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")
