@@ -14,8 +14,7 @@ from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.selection import Selection, choose
-from nodewise.runs.copy import check_target, copy_run
+from nodewise.experiments.selection import Selection, choose_into
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Factory, Task, Watch, train_in
 from nodewise.runs.saved import SavedRun, load_run
@@ -143,7 +142,7 @@ def train(
         first = folder if runs is None else seed_folder(folder, seed)
         if plan.is_auto:
             selection = plan.selection(data, split, seed, folder)
-            task = _choose(selection, first, stop)
+            task = choose_into(first, selection, stop=stop).chosen.task()
         else:
             task = plan.task(data, split)
         watch = Watch(on_epoch, stop)
@@ -154,15 +153,6 @@ def train(
     if record["interrupted"]:
         raise KeyboardInterrupt
     return load_run(folder, plan.build)
-
-
-def _choose(selection: Selection, target: Path, stop: Callable[[], bool]) -> Task:
-    """Choose a recipe, copy the chosen run to its folder, and return its task."""
-    trial = selection.trials()[0]
-    check_target(target, trial.task().config(trial.seed))
-    chosen = choose(selection, stop=stop).chosen
-    copy_run(chosen.folder, target)
-    return chosen.task()
 
 
 def split_of_graph(

@@ -28,19 +28,14 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> SelectionResu
     Raises:
         RunError: A folder holds another run.
     """
-    from nodewise.runs.copy import check_target, copy_run
-
-    trial = selection.trials()[0]
-    check_target(target, trial.task().config(trial.seed))
-    choice = _choose(selection, quiet)
-    copy_run(choice.chosen.folder, target)
+    choice = _choose(selection, target, quiet)
     if not quiet:
         _print_choice(choice.record)
     return choice
 
 
-def _choose(selection: Selection, quiet: bool) -> SelectionResult:
-    from nodewise.experiments.selection import choose
+def _choose(selection: Selection, target: Path, quiet: bool) -> SelectionResult:
+    from nodewise.experiments.selection import choose_into
 
     with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
         bar = progress.add_task("choosing", of="epochs")
@@ -49,7 +44,7 @@ def _choose(selection: Selection, quiet: bool) -> SelectionResult:
             progress.update(bar, description=what, completed=done, total=total)
 
         try:
-            return choose(selection, show, stop)
+            return choose_into(target, selection, show, stop)
         except KeyboardInterrupt:
             folder = selection.folder
             typer.echo(
