@@ -144,7 +144,7 @@ CASES = [
     BrokenTable("wrong delimiter of edges", edges=EDGES.replace(b",", b":"), says=("edges.csv, line 1", "one column only", "'source:target:w'"), way_out="put one of them between"),
     BrokenTable("repeated column names", nodes(b"color", b"age"), says=("nodes.csv, line 1, column 'age'", "2 columns"), way_out="a unique name"),
     BrokenTable("row too short", nodes(b"b,x,2,blue", b"b,x,2"), says=("nodes.csv, line 3", "3 cells where 4 columns are", "'b,x,2'"), way_out="correct the line"),
-    BrokenTable("row too long", edges=edges(b"b,c,2", b"b,c,2,9"), says=("edges.csv, line 3", "4 cells where 3 columns are"), way_out="goes in quotes"),
+    BrokenTable("row too long", edges=edges(b"b,c,2", b"b,c,2,9"), says=("edges.csv, line 3", "4 cells where 3 columns are"), way_out="quote a cell"),
     BrokenTable("quote that does not end", nodes(b"2,blue", b'2,"blue'), says=("nodes.csv, line 3", "cannot be split into cells"), way_out="correct the line"),
     BrokenTable("quote in the header that does not end", nodes(b"color", b'"color'), options={}, says=("nodes.csv, line 1", "cannot be split into cells"), way_out="correct the line"),
     BrokenTable("line breaks in a column's name", nodes(b"color", b'"co\nlour"'), options={"label": "x"}, says=("nodes.csv, column 'x'", "co lour"), way_out="the columns are id, topic, age, co lour"),

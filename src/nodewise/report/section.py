@@ -101,7 +101,7 @@ class Section:
     @property
     def plain_legend(self) -> str:
         """How to read its tables on a terminal or in a text, where cells have an `n`."""
-        return f"{self.legend} n is a number of runs, or of pairs, that is not the one asked for."
+        return f"{self.legend} n is the number of runs, or of pairs, where some are missing or added."
 
     @property
     def state(self) -> str:
