@@ -101,7 +101,7 @@ class Section:
     @property
     def plain_legend(self) -> str:
         """How to read its tables on a terminal or in a text, where cells have an `n`."""
-        return f"{self.legend} n is the number of runs, or of pairs, where some are missing or added."
+        return f"{self.legend} n: the number of runs or pairs, if the suite asks for another number."
 
     @property
     def state(self) -> str:
