@@ -101,7 +101,9 @@ class Section:
     @property
     def plain_legend(self) -> str:
         """How to read its tables on a terminal or in a text, where cells have an `n`."""
-        return f"{self.legend} n: the number of runs or pairs, if the suite asks for another number."
+        return (
+            f"{self.legend} n: the number of runs or pairs, if the suite asks for another number."
+        )
 
     @property
     def state(self) -> str:
