@@ -18,7 +18,7 @@ from nodewise.report.sections import read_section
 RESULTS = ROOT / "results"
 DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "amazon": "Amazon", "chameleon": "Chameleon"}
 _BENCHED = {"cora": "Cora", "chameleon": "Chameleon", "amazon": "Amazon"}
-# What a row says, which bench has it under which key, and how it is written.
+# The label of a row, the bench and the key of its number, and its format.
 _COSTS = (
     ("messages, forward and backward: `reference`", "messages", "reference_s", "{:.4f} s"),
     ("the per-edge form", "messages", "dense_s", "{:.4f} s"),
@@ -68,8 +68,8 @@ def headline() -> str:
     lines = [f"| test accuracy, % | {' | '.join(DATASETS.values())} |", "|---" * 5 + "|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
     return "\n".join(lines) + (
-        f"\n\n{matched[0][0][1].count} runs, mean ± deviation. In brackets: the distance to LGCN "
-        "on the same splits and seeds, bold where its 95 % interval excludes zero.\n"
+        f"\n\n{matched[0][0][1].count} runs, mean ± deviation. In brackets: the difference from "
+        "LGCN on the same splits and seeds, bold where its 95 % interval excludes zero.\n"
         f"\\* on random splits, where LGCN has other means: {', '.join(map(str, counts[:3]))} and "
         f"{counts[3]} runs."
     )
@@ -83,7 +83,7 @@ def _pair(suite: str, dataset: str, beside: str) -> tuple[list[Shown], dict[str,
 
 
 def _beside(cell: Shown, gap: dict[str, Any]) -> str:
-    """A mean with its distance to LGCN's, bold where that is significant."""
+    """A mean with its difference from LGCN's, bold where that is significant."""
     mean = -100 * gap["mean"]
     distance = f"{mean:+.1f}" if abs(mean) >= 0.05 else f"{mean:+.2f}"
     is_significant = gap["low"] > 0 or gap["high"] < 0

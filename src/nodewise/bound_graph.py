@@ -39,7 +39,7 @@ class BoundGraph:
         """Node numbers from X, which scikit-learn's checks and ours have passed.
 
         Raises:
-            InputError: A number is not whole, or is no node's.
+            InputError: A number is not an integer, or not a node of the graph.
             ValueError: X is empty, sparse, complex, or not finite.
         """
         numbers = X.cpu().numpy() if isinstance(X, torch.Tensor) else X

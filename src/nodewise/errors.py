@@ -12,7 +12,7 @@ class NodewiseError(Exception):
 
 
 class InputError(NodewiseError, ValueError):
-    """Something handed in cannot be used.
+    """An argument, a file or a setting cannot be used.
 
     Args:
         field: What is wrong, as the caller knows it: `edge_index`, `val_mask`, a column's name.
@@ -38,7 +38,7 @@ class InputError(NodewiseError, ValueError):
         super().__init__(f"{field}{place}: {problem}{found}; {way_out}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Errors travel between processes as what they say, not as what they were made of.
+        # Pickled as message and attributes, since the constructors of subclasses differ.
         return _revive, (type(self), str(self), vars(self))
 
 
@@ -53,7 +53,7 @@ class GraphError(InputError):
 
 
 class SplitError(InputError):
-    """Train, validation and test nodes cannot be had as asked, or contradict each other."""
+    """A split cannot be drawn as asked, or its parts contradict each other."""
 
 
 class RawFileError(InputError):
@@ -61,7 +61,7 @@ class RawFileError(InputError):
 
 
 class RecipeError(InputError):
-    """A recipe, or what overrides it, has an unknown key or an impossible value."""
+    """A recipe, or a setting that overrides it, has an unknown key or an impossible value."""
 
 
 class RunError(InputError):
@@ -69,7 +69,7 @@ class RunError(InputError):
 
 
 class TableError(InputError):
-    """A table cannot be read as a graph, or a later one not like the first.
+    """A table cannot be read as a graph, or a later table differs from the first.
 
     Args:
         table: The file's path, or what the table is: `nodes`, `edges`.

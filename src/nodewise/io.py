@@ -1,4 +1,4 @@
-"""Files that are whole or not there: bytes, JSON, and named tensors, which run no code."""
+"""Files that are written completely or not at all: bytes, JSON, and named tensors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what goes wrong on the disk into an error of ours."""
+    """Raise an OSError in the block as a RunError."""
     try:
         yield
     except OSError as error:
@@ -54,7 +54,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON object that is whole or not there.
+    """Write a JSON object, completely or not at all.
 
     Raises:
         RunError: The disk is full, or the folder cannot be written.
@@ -64,7 +64,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-    """Write the file in place of an older one, which stays as it is if that fails.
+    """Write tensors and a JSON object; if that fails, an older file stays as it is.
 
     Raises:
         RunError: The disk is full, or the folder cannot be written.
@@ -73,13 +73,13 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, 
     from safetensors.torch import save
 
     # Copies: safetensors refuses tensors that share memory.
-    whole = {
+    copies = {
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
     text = json.dumps(about)
-    header = json.dumps({"sha256": _digest(whole, text), "about": text})
-    content = save(whole, {_ENTRY: header})
+    header = json.dumps({"sha256": _digest(copies, text), "about": text})
+    content = save(copies, {_ENTRY: header})
     with writing(path), replacing(path) as stream:
         stream.write(content)
 
@@ -88,7 +88,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save_tensors` wrote.
 
     Raises:
-        RunError: The file is missing, truncated, altered, or something else altogether.
+        RunError: The file is missing, truncated, altered, or of another format.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -108,7 +108,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _digest(tensors: Mapping[str, Tensor], about: str) -> str:
-    """Over the object's text, then each tensor's name, type, shape and bytes, by name."""
+    """The SHA-256 of the object's text, and of name, type, shape and bytes of each tensor."""
     import torch
 
     digest = hashlib.sha256(about.encode())

@@ -32,7 +32,7 @@ def splitmix64(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class FrozenRandom:
-    """A seeded stream of numbers, frozen for good.
+    """A seeded stream of numbers that no later release changes.
 
     Args:
         seed: Any integer; equal seeds give equal streams.
@@ -77,7 +77,7 @@ def random_state() -> tuple[Tensor, dict[str, Any]]:
 
 
 def set_random_state(torch_state: Tensor, others: dict[str, Any]) -> None:
-    """Put everything back."""
+    """Restore the states that `random_state` returned."""
     import torch
 
     torch.set_rng_state(torch_state)

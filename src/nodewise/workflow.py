@@ -14,8 +14,7 @@ from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.selection import Selection, choose
-from nodewise.runs.copy import check_room, copy_run
+from nodewise.experiments.selection import Selection, choose_into
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Factory, Task, Watch, train_in
 from nodewise.runs.saved import SavedRun, load_run
@@ -111,8 +110,8 @@ def train(
 ) -> SavedRun:
     """Train a model on a graph in memory, and keep the run in a folder.
 
-    A finished run is not trained again, and an interrupted one goes on from its last checkpoint: on
-    Ctrl-C the epoch is finished and saved, and the same call continues.
+    A finished run is not trained again, and an interrupted one continues from its last checkpoint.
+    On Ctrl-C the epoch is finished and saved, and the same call continues.
 
     Args:
         data: A graph with `x`, `edge_index`, `y` (-1 for unlabeled nodes) and `train_mask`. Without
@@ -143,7 +142,7 @@ def train(
         first = folder if runs is None else seed_folder(folder, seed)
         if plan.is_auto:
             selection = plan.selection(data, split, seed, folder)
-            task = _choose(selection, first, stop)
+            task = choose_into(first, selection, stop=stop).chosen.task()
         else:
             task = plan.task(data, split)
         watch = Watch(on_epoch, stop)
@@ -154,15 +153,6 @@ def train(
     if record["interrupted"]:
         raise KeyboardInterrupt
     return load_run(folder, plan.build)
-
-
-def _choose(selection: Selection, target: Path, stop: Callable[[], bool]) -> Task:
-    """Choose a recipe, copy the chosen run to its folder, and return its task."""
-    trial = selection.trials()[0]
-    check_room(target, trial.task().config(trial.seed))
-    chosen = choose(selection, stop=stop).chosen
-    copy_run(chosen.folder, target)
-    return chosen.task()
 
 
 def split_of_graph(
@@ -180,7 +170,7 @@ def split_of_graph(
 
     Raises:
         GraphError: The graph has no labels.
-        InputError: An index has a number that is no node's.
+        InputError: An index has a number that is not a node.
         SplitError: There are no training nodes, or a node of the split has no label.
     """
     if "y" not in data:

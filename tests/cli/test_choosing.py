@@ -107,7 +107,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(here: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped while choosing" in err and "run the same command to go on" in err
+    assert "stopped while choosing" in err and "run the same command to continue" in err
     assert not (here / "run" / "choice.json").exists()
     epochs = [json.loads(line)["epoch"] for line in history.read_text().splitlines()]
     assert epochs == list(range(len(epochs))) and len(epochs) >= 60

@@ -32,7 +32,7 @@ def test_the_last_line_is_the_json_object(finished: Finished) -> None:
     for row in answer["table"]:
         accuracies = [run["test_accuracy"] for run in row["runs"]]
         assert row["test_accuracy_mean"] == pytest.approx(sum(accuracies) / 2)
-        assert len({run["split_sha256"] for run in row["runs"]}) == 2  # a split of its own each
+        assert len({run["split_sha256"] for run in row["runs"]}) == 2  # each has another split
 
 
 def test_localization_pays_on_the_toy_graph(finished: Finished) -> None:

@@ -136,7 +136,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert "run the same command to go on" in err
+        assert "run the same command to continue" in err
         epochs.append(int(err.split(" epochs")[0].split()[-1]))
     assert epochs[1] > epochs[0] > 0
     lines = history.read_text().splitlines()

@@ -167,10 +167,10 @@ def test_twin_copies_weights_and_leaves_the_base_alone() -> None:
     [
         (pyg.ChebConv(5, 4, K=2), "subclass nodewise.nn.aggregators.Aggregator"),
         (pyg.SAGEConv(5, 4, aggr="max"), "use aggr='mean' or 'add'"),
-        (pyg.SAGEConv(5, 4, project=True), "a layer of its own"),
+        (pyg.SAGEConv(5, 4, project=True), "a separate layer"),
         (pyg.GATConv(5, 4, edge_dim=2), "leave edge features out"),
         (pyg.GINConv(ReLU()), "begins with a Linear"),
-        (pyg.GCNConv(5, 4, flow="target_to_source"), "turn the edges round"),
+        (pyg.GCNConv(5, 4, flow="target_to_source"), "reverse the edges"),
         (pyg.SAGEConv(5, 4, node_dim=1), r"SAGEConv.node_dim: .* the first of two axes"),
         (pyg.GraphConv(5, 4, decomposed_layers=2), r"GraphConv.decomposed_layers: .* at 1"),
         (pyg.GCNConv(5, 4, aggr="mean"), r"GCNConv.aggr: .* leave it at 'add'"),

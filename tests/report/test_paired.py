@@ -18,7 +18,7 @@ def test_the_interval_is_that_of_scipys_paired_t_test() -> None:
     judge = ttest_rel(list(one.values()), list(other.values())).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((judge.low, judge.high))
     assert found.mean == pytest.approx(0.02)
-    assert not found.is_clear
+    assert not found.is_significant
 
 
 def test_only_seeds_that_both_have_are_paired() -> None:
@@ -27,7 +27,7 @@ def test_only_seeds_that_both_have_are_paired() -> None:
     )
     assert found is not None
     assert (found.pairs, found.mean) == (2, pytest.approx(0.1))
-    assert found.is_clear
+    assert found.is_significant
     assert paired_difference(records({0: 0.5}), records({0: 0.4}), "test_accuracy") is None
 
 
@@ -39,13 +39,13 @@ def test_runs_on_different_splits_are_no_pair() -> None:
     assert found is not None and found.pairs == 2
 
 
-def test_a_difference_reads_in_points_and_says_whether_it_is_clear() -> None:
+def test_a_difference_reads_in_points_and_says_whether_it_is_significant() -> None:
     one, other = {0: 0.80, 1: 0.83, 2: 0.82}, {0: 0.79, 1: 0.815, 2: 0.81}
     found = paired_difference(records(one), records(other), "test_accuracy")
-    assert str(found) == "+1.2 [+0.4, +1.9] clear"
+    assert str(found) == "+1.2 [+0.4, +1.9] significant"
     assert found is not None and found.gaps == pytest.approx([0.01, 0.015, 0.01])
 
 
 def test_what_is_nearly_zero_keeps_its_sign() -> None:
     found = Difference([-0.005] * 3, -0.005, -0.0097, -0.0003)
-    assert str(found) == "-0.5 [-1.0, -0.03] clear"
+    assert str(found) == "-0.5 [-1.0, -0.03] significant"

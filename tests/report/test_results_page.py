@@ -102,10 +102,10 @@ def test_links_are_relative_wherever_the_page_is(tmp_path: Path) -> None:
 
 def test_an_empty_folder_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
     told = run(tmp_path)
-    assert "nothing yet; `nodewise reproduce main` makes it" in told and "missing" in told
+    assert "no records yet; `nodewise reproduce main` creates them" in told and "missing" in told
     text = (tmp_path / "report" / "index.html").read_text("utf-8")
     for name in NAMES:
-        assert f"othing yet; <code>nodewise reproduce {name}</code>" in text
+        assert f"o records yet; <code>nodewise reproduce {name}</code>" in text
     assert "<td></td>" not in text and not list((tmp_path / "report").glob("*.png"))
 
 
@@ -187,7 +187,7 @@ def test_other_suites_are_printed_when_asked_for(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN:global", [0.82, 0.84])
     told = run(tmp_path, "--suite", "matched", "--suite", "ablation")
     assert "cora: LGCN - LGCN:global" in told and "LGCN, both levels" in told
-    assert "+1.0 [+1.0, +1.0] clear n=2" in told
+    assert "+1.0 [+1.0, +1.0] significant n=2" in told
     assert "Planetoid" not in told
 
 

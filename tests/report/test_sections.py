@@ -34,8 +34,8 @@ def test_matched_pairs_are_told_under_both_stopping_rules(tmp_path: Path) -> Non
     assert cell(section, 0, row, suite.variants[1].title).startswith("-2.0")
     assert cell(section, 0, "cora: LGCN - LGCN:global", "official stopping rule") == "missing"
     assert cell(section, 0, row, "paper") == "50.9 ± 1.1"
-    assert cell(section, 0, row, "localized") == "82.5 ± 0.5"
-    assert cell(section, 0, row, "beside it") == "80.5 ± 0.7"
+    assert cell(section, 0, row, "first model") == "82.5 ± 0.5"
+    assert cell(section, 0, row, "second model") == "80.5 ± 0.7"
     shown = dict(section.tables[0].rows)[row][3]
     assert (shown.count, shown.wanted, len(shown.records)) == (2, 10, 4)
     assert section.figure is not None
@@ -53,7 +53,7 @@ def test_splits_compare_with_the_base_model_too(tmp_path: Path) -> None:
     section = pair_section(tmp_path, suite)
     assert cell(section, 0, "cora: LGCN - GCN", suite.variants[0].title).startswith("+5.5")
     assert "Hollow" not in section.caption
-    assert section.tables[0].columns[:3] == ("pair", "localized", "beside it")
+    assert section.tables[0].columns[:3] == ("pair", "first model", "second model")
 
 
 def test_an_interval_of_few_pairs_does_not_decide_the_scale(tmp_path: Path) -> None:

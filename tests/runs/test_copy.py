@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.runs.copy import check_room, copy_run
+from nodewise.runs.copy import check_target, copy_run
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import train_in
 from nodewise.runs.saved import load_run
@@ -34,7 +34,7 @@ def test_another_run_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_there_is_room_for_a_run_that_differs_by_what_is_chosen_only(tmp_path: Path) -> None:
     train_in(tmp_path, small_task("LGCN"), 0)
-    check_room(tmp_path, small_task("LGIN", hidden_channels=7).config(0))
-    check_room(tmp_path / "nothing", small_task().config(0))
+    check_target(tmp_path, small_task("LGIN", hidden_channels=7).config(0))
+    check_target(tmp_path / "nothing", small_task().config(0))
     with pytest.raises(RunError, match="seed"):
-        check_room(tmp_path, small_task().config(1))
+        check_target(tmp_path, small_task().config(1))

@@ -5,16 +5,16 @@ from dataclasses import replace
 import torch
 
 from nodewise.data.splits import Split
-from nodewise.runs.run import judge, train, versions
+from nodewise.runs.run import scores_of, train, versions
 from tests.training.tasks import small_task
 
 
 def test_only_parts_with_nodes_are_scored() -> None:
     y = torch.tensor([0, 0, 1, 1, 2])
     logits = torch.eye(3)[torch.tensor([0, 1, 1, 0, 2])]
-    scores = judge(logits, y, Split([0], [1, 2], []))  # type: ignore[arg-type]
+    scores = scores_of(logits, y, Split([0], [1, 2], []))  # type: ignore[arg-type]
     assert scores["val_accuracy"] == 0.5 and not any(name.startswith("test") for name in scores)
-    scores = judge(logits, y, Split([0], [1], [2, 3, 4]))  # type: ignore[arg-type]
+    scores = scores_of(logits, y, Split([0], [1], [2, 3, 4]))  # type: ignore[arg-type]
     assert scores["test_accuracy"] == 2 / 3
 
 

@@ -12,7 +12,7 @@ def follow(rule: StoppingRule, seen: Seen) -> tuple[list[int], int]:
     """The epochs that were kept, and the one after which training ended."""
     best, kept = Best(), []
     for epoch, (accuracy, loss) in enumerate(seen):
-        if rule.records(epoch):
+        if rule.validates(epoch):
             best = rule.update(best, epoch, accuracy, loss)
             if best.epoch == epoch:
                 kept.append(epoch)
@@ -50,9 +50,9 @@ def test_both_is_the_released_programs_rule() -> None:
 
 def test_nothing_is_recorded_up_to_and_including_the_start() -> None:
     rule = StoppingRule(start_record_epoch=500)
-    assert not rule.records(500)
-    assert rule.records(501)
-    assert StoppingRule().records(0)
+    assert not rule.validates(500)
+    assert rule.validates(501)
+    assert StoppingRule().validates(0)
 
 
 def test_accuracy_decides_and_loss_between_equals() -> None:

@@ -196,7 +196,7 @@ def bench_messages(
         "penalty": partial(penalty, problem, *codes),
     }
     part = side_by_side(jobs, repeats)
-    progress("the machine's own peaks, and memory in a process of its own")
+    progress("the machine's peaks, and memory in separate processes")
     fma, bandwidth = multiply_adds_per_second(), bytes_per_second()
     least_forward, least_backward = _least_seconds(problem, fma, bandwidth)
     return {

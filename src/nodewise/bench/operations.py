@@ -55,7 +55,7 @@ class Operations:
 
 @dataclass(frozen=True)
 class LayerSizes:
-    """LayerSizes of what one layer reads.
+    """The sizes of one layer's input.
 
     Attributes:
         nodes: Targets, which are also the sources.

@@ -71,9 +71,11 @@ def check_plot(path: Path) -> None:
     """
     if path.suffix not in (".png", ".svg", ".pdf"):
         way_out = "name a .png, .svg or .pdf file"
-        raise InputError("--plot", "is no picture's name", value=path, way_out=way_out)
+        raise InputError("--plot", "is not a plot's file name", value=path, way_out=way_out)
     if not path.parent.is_dir():
-        raise InputError("--plot", "its folder is not there", value=path, way_out="make the folder")
+        raise InputError(
+            "--plot", "its folder does not exist", value=path, way_out="create the folder"
+        )
 
 
 def plot_scale(figures: dict[str, Any], path: Path) -> None:

@@ -28,19 +28,14 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> SelectionResu
     Raises:
         RunError: A folder holds another run.
     """
-    from nodewise.runs.copy import check_room, copy_run
-
-    trial = selection.trials()[0]
-    check_room(target, trial.task().config(trial.seed))
-    choice = _choose(selection, quiet)
-    copy_run(choice.chosen.folder, target)
+    choice = _choose(selection, target, quiet)
     if not quiet:
         _print_choice(choice.record)
     return choice
 
 
-def _choose(selection: Selection, quiet: bool) -> SelectionResult:
-    from nodewise.experiments.selection import choose
+def _choose(selection: Selection, target: Path, quiet: bool) -> SelectionResult:
+    from nodewise.experiments.selection import choose_into
 
     with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
         bar = progress.add_task("choosing", of="epochs")
@@ -49,22 +44,22 @@ def _choose(selection: Selection, quiet: bool) -> SelectionResult:
             progress.update(bar, description=what, completed=done, total=total)
 
         try:
-            return choose(selection, show, stop)
+            return choose_into(target, selection, show, stop)
         except KeyboardInterrupt:
             folder = selection.folder
             typer.echo(
                 f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
-                "to go on",
+                "to continue",
                 err=True,
             )
             raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_choice(record: Mapping[str, Any]) -> None:
-    played = [about for about in (*record["candidates"], record["beside"]) if about]
+    shown = [about for about in (*record["candidates"], record["beside"]) if about]
     columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
-    print_table(columns, [_row(about) for about in played if about["epochs"]])
-    for about in played:
+    print_table(columns, [_row(about) for about in shown if about["epochs"]])
+    for about in shown:
         if not about["epochs"]:
             typer.echo(f"left out: {about['name']} ({about['model']}): {about['outcome']}")
     typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")

@@ -62,7 +62,7 @@ def convert(
 
     has_tables = tables["nodes"] is not None or tables["edges"] is not None
     dataset, out = _dataset_and_out(names, has_tables)
-    files_for(out, table_format, force)  # refuses now rather than after reading
+    files_for(out, table_format, force)  # raises before the graph is read
     graph = _read(graph_source(dataset, tables, split, split_seed), root)
     if has_tables and not quiet:
         typer.echo(str(graph.summary))

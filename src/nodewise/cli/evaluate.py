@@ -18,9 +18,10 @@ def evaluate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Load a trained model, predict its graph, and score it beside what was recorded.
+    """Load a trained model, compute its scores again, and print them beside the recorded ones.
 
-    Micro-F is the paper's: over all classes but the most frequent one, so it is not the accuracy.
+    Micro-F is the paper's: over all classes except the most frequent one, so it differs from the
+    accuracy.
 
     **Examples**
 
@@ -30,7 +31,7 @@ def evaluate(
     set_threads(threads)
     check_device(device)
     from nodewise.data.fingerprints import logits_sha256
-    from nodewise.runs.run import judge
+    from nodewise.runs.run import scores_of
     from nodewise.runs.saved import load_run
     from nodewise.runs.task import load_source, split_of
 
@@ -39,7 +40,7 @@ def evaluate(
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)
-    scores = judge(logits, data.y, split)
+    scores = scores_of(logits, data.y, split)
     rows = [
         [name.replace("_", " "), percent(scores, name), percent(model.record, name)]
         for name in scores

@@ -10,7 +10,7 @@ from nodewise.cli.options import Json, Quiet, Root
 from nodewise.cli.tables import print_table
 
 DatasetName = Annotated[
-    str, typer.Option("--dataset", "-d", help="The data set whose sizes count.")
+    str, typer.Option("--dataset", "-d", help="The data set that decides the sizes.")
 ]
 
 
@@ -19,9 +19,9 @@ def models(
 ) -> None:
     """List the models of `train`, with their parameters and the paper's.
 
-    Sizes are those of the recipe `official`. Parameters are counted as the paper does it: without
-    biases, but for the bias of GIN's MLP; DeepWalk's and Planetoid's are their vectors, two for
-    each node, and Planetoid's layers.
+    Sizes are those of the recipe `official`. Parameters are counted as in the paper: without
+    biases, except that of GIN's MLP; for DeepWalk and Planetoid two vectors for each node, and the
+    layers of Planetoid.
 
     **Examples**
 

@@ -12,7 +12,10 @@ Json = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results only.")]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="CPU threads to use (default: what pays).")
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="CPU threads to use (default: by the size of the graph)."
+    ),
 ]
 Device = Annotated[
     str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps, ...")

@@ -52,10 +52,10 @@ def reproduce(
     """Run a table or figure of the paper, or a comparison of ours; finished runs are skipped.
 
     Every row gets a run before any gets a second. A finished run becomes a line of a table in the
-    folder, such as `main.jsonl`; its own files stay in `runs/`. Ctrl-C saves, and the same command
-    continues. `nodewise report` shows the results, finished or not. `cost` measures times and
-    memory on the CPU, one model after the other, on one thread or as many as --workers says: let
-    the machine do nothing else meanwhile. `tsne` trains GCN and LGCN if their weights are missing.
+    folder, such as `main.jsonl`; the files of the run stay in `runs/`. Ctrl-C saves, and the same
+    command continues. `nodewise report` shows the results, finished or not. `cost` measures times
+    and memory on the CPU, one model after the other, on one thread or on --workers threads: run it
+    on an idle machine. `tsne` trains GCN and LGCN if their weights are missing.
 
     **Examples**
 

@@ -102,7 +102,7 @@ def _run(
     except KeyboardInterrupt:
         folder = search.job.folder
         typer.echo(
-            f"nodewise: stopped, all saved in {folder}; run the same command to go on", err=True
+            f"nodewise: stopped, all saved in {folder}; run the same command to continue", err=True
         )
         raise typer.Exit(INTERRUPTED) from None
     if not _best(study):

@@ -126,7 +126,7 @@ def train(
     request.recipes()
     folder = out or Path("runs") / request.name
     make = request.load(root, device, quiet, threads is not None)
-    make_tracker(track, folder, seed).close()  # fails now rather than after an hour
+    make_tracker(track, folder, seed).close()  # fails here rather than after training
     first = folder if runs is None else seed_folder(folder, seed)
     task, choice = request.task(make, folder, first, quiet)
     keep_freed_memory()
@@ -139,7 +139,7 @@ def train(
         epochs = records[-1]["epochs"]
         typer.echo(
             f"nodewise: stopped after {epochs} epochs of seed {records[-1]['seed']}, all saved in "
-            f"{folder}; run the same command to go on",
+            f"{folder}; run the same command to continue",
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
@@ -157,7 +157,7 @@ def train(
 def _watching(
     task: Task, quiet: bool, folder: Path, track: str | None
 ) -> Iterator[Callable[[int], Watch]]:
-    """Yields what gives every seed's run a progress line and a tracker, and stops it on Ctrl-C."""
+    """Yield a function from a seed to its callbacks: progress line, tracker, stop on Ctrl-C."""
     from contextlib import ExitStack
 
     from nodewise.runs.run import Watch

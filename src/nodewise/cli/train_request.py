@@ -79,7 +79,7 @@ class TrainRequest:
         return [candidate_set.recipe(one, dataset, self.fixed) for one in candidate_set.candidates]
 
     def load(self, root: Path | None, device: str, quiet: bool, fixed_threads: bool) -> MakeTask:
-        """Load the graph, print its summary, and return what makes tasks of it.
+        """Load the graph, print its summary, and return a function that makes tasks of it.
 
         Args:
             root: The folder of raw files.

@@ -1,4 +1,4 @@
-"""From two tables to a graph: the whole way, a step a line."""
+"""Builds a graph from two tables: `build` is the sequence of steps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nodewise.data.columns import (
     check_columns,
     choose,
     edge_roles,
+    merge_roles,
     no_features,
     node_roles,
-    together,
 )
 from nodewise.data.edges import Edges, connect, ends_of, weights_of
 from nodewise.data.encoders.category import CategoryColumn
@@ -46,7 +46,7 @@ def build(
     fitted: Preprocessing | None = None,
     needs_labels: bool = False,
 ) -> GraphTable:
-    """Read the tables and make a graph of them.
+    """Read two tables as a graph.
 
     Args:
         nodes: The nodes; None takes those that edges name.
@@ -85,7 +85,7 @@ def _roles(
     if nodes is not None:
         found = node_roles(nodes, options.roles, stored)
         check_columns(nodes, options, (found.id, found.label, found.split))
-        return together(found, ends)
+        return merge_roles(found, ends)
     asked = options.label or options.split or options.features or options.text
     if asked:
         raise InputError(
@@ -94,7 +94,7 @@ def _roles(
             value=asked,
             way_out="give a table of nodes beside the edges",
         )
-    return together(Roles(id="id"), ends)
+    return merge_roles(Roles(id="id"), ends)
 
 
 def _read_nodes(

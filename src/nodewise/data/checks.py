@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
-from nodewise.data.split_checks import MASKS, check_split
+from nodewise.data.split_checks import MASKS, check_split, first_true
 from nodewise.errors import GraphError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _check_tensor(field: str, tensor: Tensor) -> None:
             field,
             "must be a tensor",
             value=type(tensor).__name__,
-            way_out=f"make one of it, torch.as_tensor({field})",
+            way_out=f"convert it with torch.as_tensor({field})",
         )
     if tensor.layout not in _LAYOUTS[field]:
         raise GraphError(
@@ -120,7 +120,7 @@ def _check_features(x: Tensor) -> None:
 
 
 def _check_sparse(x: Tensor) -> None:
-    """Check where the entries of sparse features stand; torch does not when it is given them."""
+    """Check the indices of sparse features, which torch does not check."""
     checks = ArrayChecks(
         error=GraphError, way_out="build x with torch.sparse_csr_tensor(..., check_invariants=True)"
     )
@@ -137,7 +137,7 @@ def _check_finite(x: Tensor) -> None:
     bad = ~torch.isfinite(values)
     if not bad.any():
         return
-    first = _first(bad)
+    first = first_true(bad)
     raise GraphError(
         "x",
         "must be finite",
@@ -180,7 +180,7 @@ def _check_edges(edge_index: Tensor, num_nodes: int) -> None:
 def _check_ids(edge_index: Tensor, num_nodes: int) -> None:
     outside = (edge_index < 0) | (edge_index >= num_nodes)
     if outside.any():
-        first = _first(outside)
+        first = first_true(outside)
         raise GraphError(
             "edge_index",
             f"node ids must be between 0 and {num_nodes - 1}, there being {num_nodes} rows in x",
@@ -203,7 +203,7 @@ def _check_labels(y: Tensor, num_nodes: int) -> None:
     # Checked before labels are counted: the counts of a class 10^12 would not fit the memory.
     outside = (y < -1) | (y >= num_nodes)
     if outside.any():
-        first = _first(outside)
+        first = first_true(outside)
         raise GraphError(
             "y",
             f"a label is a class number, below {num_nodes} for as many nodes, or -1 for none",
@@ -222,7 +222,7 @@ def _check_classes(y: Tensor) -> None:
         raise GraphError(
             "y",
             f"classes must be numbered 0 to {counts.numel() - 1} without gaps; one has no node",
-            value=_first(counts == 0)[0],
+            value=first_true(counts == 0)[0],
             way_out="renumber them with torch.unique(y, return_inverse=True)",
         )
 
@@ -232,8 +232,3 @@ def _check_names(field: str, names: Sequence[str], count: int) -> None:
         raise GraphError(
             field, f"must hold {count} names", value=len(names), way_out="give one name for each"
         )
-
-
-def _first(found: Tensor) -> tuple[int, ...]:
-    """Where the first True stands."""
-    return tuple(int(i) for i in found.nonzero()[0])

@@ -72,7 +72,7 @@ def edge_roles(edges: Source, asked: Roles, stored: Roles | None = None) -> Role
     return found
 
 
-def together(nodes: Roles, edges: Roles) -> Roles:
+def merge_roles(nodes: Roles, edges: Roles) -> Roles:
     """The roles of both tables."""
     return replace(nodes, source=edges.source, target=edges.target, weight=edges.weight)
 
@@ -170,7 +170,7 @@ def _asked(table: SourceTable, column: str, options: ReadOptions) -> Encoder:
             f"is neither a number nor a name but {cells.dtype}",
             column=column,
             value=cells.iloc[0],
-            way_out="leave it out of the features, or make numbers of it",
+            way_out="leave it out of the features, or convert it to numbers",
         )
     distinct = 0 if _is_numeric(cells) else names_in(cells).nunique()
     if distinct > MANY:
@@ -230,7 +230,7 @@ def _is_foreign(cells: Any) -> bool:
 
 
 def no_features(table: SourceTable, left_out: Collection[tuple[str, str]]) -> TableError:
-    """The error for a table of which no column can be a feature."""
+    """The error for a table without a column that can be a feature."""
     reasons = listed([f"{column!r} {reason}" for column, reason in left_out])
     return table.error(
         f"no column can be a feature: {reasons}",

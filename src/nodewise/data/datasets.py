@@ -1,4 +1,4 @@
-"""`load_dataset`: a name in, a graph of PyTorch Geometric with a split out."""
+"""`load_dataset`: a published data set, by its name, as a graph of PyG with a split."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def load_dataset(
         root: The folder of raw files; else `NODEWISE_DATA`, else a folder in the user's cache.
         sparse: Whether `x` is a `torch.sparse_csr` tensor; None decides by density and size, as
             `read_graph` does. Much of PyG requires it to be dense.
-        split: None for the data set's default; a split of your own; k for the k-th split stored
-            with the data; "public" for the first of those; "random" for a drawn one.
+        split: None for the data set's default; a `Split`; k for the k-th split stored with the
+            data; "public" for the first of those; "random" for a drawn one.
         seed: Which random split, where one is drawn.
 
     Returns:
@@ -51,7 +51,7 @@ def load_dataset(
 
     Raises:
         UnknownNameError: There is no such data set.
-        RawFileError: A raw file cannot be had, or is not the published one.
+        RawFileError: A raw file cannot be downloaded, or is not the published one.
         SplitError: The data set cannot be split like that.
     """
     dataset = find_dataset(name)

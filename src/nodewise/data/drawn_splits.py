@@ -97,7 +97,7 @@ def sensible_split(y: ArrayLike, seed: int = 0) -> tuple[Split, str]:
     order = FrozenRandom(seed, "sensible split").permutation(len(labels))
     members = [order[labels[order] == label] for label in np.unique(labels[labels >= 0])]
     _check_members(labels, members)
-    parts = zip(*map(_thirds, members), strict=True)
+    parts = zip(*map(_three_parts, members), strict=True)
     split = Split(*(np.concatenate(part) for part in parts))
     return split, _sentence(split, sum(len(nodes) < 3 for nodes in members), seed)
 
@@ -126,7 +126,7 @@ def _first_of_each_class(
     return np.concatenate(chosen)
 
 
-def _thirds(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _three_parts(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     """Train, validation and test nodes of one class."""
     val = max(1, round(0.2 * len(nodes)))
     test = val if len(nodes) > 2 else 0
@@ -140,7 +140,7 @@ def _check_members(labels: NDArray[np.int64], members: list[NDArray[np.int64]]) 
     if alone is not None:
         raise SplitError(
             "y",
-            "is the only node of its class, which cannot both be learned and validated",
+            "is the only node of its class, which needs one to train on and one to validate on",
             value=int(labels[alone]),
             position=int(alone),
             way_out="label another node of that class, or none",

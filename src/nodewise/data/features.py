@@ -1,4 +1,4 @@
-"""Features as tensors, dense or sparse, and the one decision which of the two."""
+"""Features as tensors, and the rule that makes them dense or sparse."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def to_csr(x: Any) -> Tensor:
         GraphError: Its arrays are no such matrix.
     """
     parts = {f"x.{part}": getattr(x, part) for part in ("data", "indices", "indptr", "shape")}
-    ArrayChecks(error=GraphError, way_out="build the matrix anew").csr(parts)
+    ArrayChecks(error=GraphError, way_out="build the matrix again").csr(parts)
     with warnings.catch_warnings():
         # torch announces once per process that CSR is in beta; nobody can act on it.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)

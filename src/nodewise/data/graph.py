@@ -35,7 +35,7 @@ class GraphTable:
             given.
         ids: The ids of the nodes, in the order of the rows of `x`.
         summary: What was read; print it.
-        preprocessing: What a later table needs to become the same features.
+        preprocessing: Computes the same features for a later table.
         source: Where graph and split come from, as a run's record has it: `files`, `files_sha256`
             and `options`, or `dataset`; empty for frames and graphs of other libraries.
     """

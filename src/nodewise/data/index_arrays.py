@@ -43,7 +43,7 @@ class ArrayChecks:
 
     file: str | None = None
     error: type[InputError] = InputError
-    way_out: str = "mend the arrays and save them again"
+    way_out: str = "correct the arrays and save them again"
 
     def array(self, name: str, array: Any, *, kinds: str, shape: Shape) -> None:
         """Check the type and the shape of an array.
@@ -148,10 +148,10 @@ class ArrayChecks:
         return self.error(field, problem, value=value, position=position, way_out=self.way_out)
 
     def _sizes(self, name: str, shape: Any) -> tuple[int, int]:
-        whole = not isinstance(shape, np.ndarray) or shape.dtype.kind in "iu"
+        integers = not isinstance(shape, np.ndarray) or shape.dtype.kind in "iu"
         sizes = shape.tolist() if isinstance(shape, np.ndarray) and shape.size <= 2 else shape
         pair = isinstance(sizes, list | tuple) and len(sizes) == 2
-        if not (whole and pair and all(type(n) is int and 0 <= n <= _LARGEST for n in sizes)):
+        if not (integers and pair and all(type(n) is int and 0 <= n <= _LARGEST for n in sizes)):
             problem = f"must be two whole numbers, rows and columns, from 0 to {_LARGEST}"
             raise self.wrong(name, problem, value=reprlib.repr(sizes))
         rows, columns = sizes

@@ -18,7 +18,7 @@ def node_index(name: str, given: ArrayLike | Tensor, num_nodes: int) -> NDArray[
         num_nodes: How many nodes the graph has.
 
     Raises:
-        InputError: A number is not whole, or is no node's; the error has the first one.
+        InputError: A number is not an integer, or not a node; the error has the first one.
     """
     way_out = f"give numbers from 0 to {num_nodes - 1}, the rows of x, or a mask of all nodes"
     checks = ArrayChecks(way_out=way_out)
@@ -35,7 +35,7 @@ def node_index(name: str, given: ArrayLike | Tensor, num_nodes: int) -> NDArray[
 
 
 def _whole(name: str, numbers: NDArray[np.floating], checks: ArrayChecks) -> NDArray[np.int64]:
-    """Floats that are whole as integers; steps of a pipeline often give floats."""
+    """Floats with integer values as integers; steps of a pipeline often give floats."""
     fraction = ~(np.abs(numbers) < 2**53) | (numbers != np.floor(numbers))  # also NaN and infinity
     if fraction.any():
         position = tuple(int(i) for i in np.argwhere(fraction)[0])

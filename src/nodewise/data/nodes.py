@@ -1,4 +1,4 @@
-"""What a table of nodes says: their ids, their labels, and a split."""
+"""The ids, the labels and the split that a table of nodes contains."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def index_of(nodes: SourceTable, column: str) -> Any:
             row=row,
             column=column,
             value=names.iloc[row],
-            way_out="give every node an id of its own, or name the right column with `id` (--id)",
+            way_out="give every node a unique id, or name the right column with `id` (--id)",
         )
     return pd.Index(names)
 
@@ -66,7 +66,7 @@ def ids_of(nodes: SourceTable, column: str) -> tuple[Any, ...]:
 
 
 def nodes_of_edges(edges: SourceTable, roles: Roles) -> SourceTable:
-    """A table of the nodes that edges name, sorted; whole numbers as such."""
+    """A table of the nodes that edges name, sorted, integers by value."""
     ends = [names_in(edges.frame[column]) for column in (roles.source, roles.target)]
     names = in_order(name for end in ends for name in end.unique() if name)
     frame = pd.DataFrame({"id": pd.array(names, dtype="str")})
@@ -80,7 +80,7 @@ class Labels:
     Args:
         y: Class numbers, -1 where there is no label, shape (nodes).
         class_names: A name for each class.
-        unknown: How many labels are of no class that a preprocessing knows; those nodes have -1.
+        unknown: How many labels are of classes that training did not have; those nodes have -1.
     """
 
     y: NDArray[np.int64]

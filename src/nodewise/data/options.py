@@ -1,4 +1,4 @@
-"""`ReadOptions`: how a graph is read, for the command line, Python and `config.toml` alike."""
+"""`ReadOptions`: how a graph is read, from the command line, Python or a `config.toml`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _shown(*flags: str, help: str, commas: bool = False) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Which columns are what, and how features are made of them.
+    """The roles of the columns, and how features are computed from them.
 
     The fields are keyword arguments of `read_graph`, `from_pandas` and `from_networkx`, options
     of the commands that read tables, and the table `graph.options` of a run's `config.toml`.
@@ -52,20 +52,21 @@ class ReadOptions:
         label: The column of labels; by default one called `label`, `class` or `y`, if there is
             one. A node with an empty cell is to be predicted.
         unlabeled: Further texts in that column that mean no label, such as "unknown".
-        split: The column that says train, val or test, or nothing; by default one called `split`.
+        split: The column with the values train, val, test or nothing; by default one called
+            `split`.
         source: The column of edges where they start; by default one called so, else the first.
         target: The column of edges where they end; by default one called so, else the second.
         weight: The column of edge weights, if they are to be used.
         directed: Whether edges have a direction.
         features: The columns that become features: numbers as such, names one-hot. None takes all
-            columns of numbers, and those of names that have at most 50 distinct ones, and half as
-            many as there are rows; an empty list takes none, and a node's degree is its feature,
-            as it is where there are no columns to take.
+            columns of numbers, and all columns of names with at most 50 distinct names and at
+            least two rows for each. An empty list takes no column: a node's features are then
+            its degree, one-hot, as for tables without such columns.
         text: Columns of texts, whose words become features.
         text_as: "tfidf", or "bag" for counts of words.
         max_vocabulary: The words of a text column that are kept, the most frequent.
-        missing: What becomes of an empty cell among the features: an error, or the column's mean,
-            its median, or zero; names then have none.
+        missing: How to treat an empty cell of a feature column: "error", or fill it with the
+            column's "mean", its "median", or "zero"; a cell of names then has no category.
         scale: Whether columns of numbers get mean 0 and deviation 1; zeros and ones stay.
         sparse: Whether `x` is a `torch.sparse_csr` tensor; None decides by density and size.
 
@@ -74,14 +75,17 @@ class ReadOptions:
     """
 
     label: str | None = field(
-        default=None, metadata=_shown("--label", help="Column of labels; empty cells: predict.")
+        default=None,
+        metadata=_shown(
+            "--label", help="Column of labels; nodes with an empty cell are predicted."
+        ),
     )
     unlabeled: tuple[str, ...] = field(
         default=(),
         metadata=_shown(
             "--unlabeled",
             "--unlabelled",
-            help="Labels that mean none: NA,unknown; repeatable.",
+            help="Texts that mean no label: NA,unknown; repeatable.",
             commas=True,
         ),
     )
@@ -93,7 +97,8 @@ class ReadOptions:
         default=None, metadata=_shown("--target", help="Column where an edge ends.")
     )
     weight: str | None = field(
-        default=None, metadata=_shown("--weight", help="Column of edge weights, to use them.")
+        default=None,
+        metadata=_shown("--weight", help="Column of edge weights; without it, all weigh one."),
     )
     directed: bool = field(
         default=False, metadata=_shown("--directed/--undirected", help="Edges have a direction.")
@@ -115,7 +120,7 @@ class ReadOptions:
     )
     max_vocabulary: int = field(
         default=5000,
-        metadata=_shown("--max-vocabulary", help="Words to keep of a column of texts."),
+        metadata=_shown("--max-vocabulary", help="How many words of a column of texts to use."),
     )
     missing: Missing = field(
         default="error",
@@ -124,12 +129,12 @@ class ReadOptions:
     scale: bool = field(
         default=True,
         metadata=_shown(
-            "--scale/--no-scale", help="Give numbers mean 0 and deviation 1; or keep them."
+            "--scale/--no-scale", help="Whether to scale numbers to mean 0 and deviation 1."
         ),
     )
     split: str | None = field(
         default=None,
-        metadata=_shown("--split-column", help="Column that says train, val or test."),
+        metadata=_shown("--split-column", help="Column with the values train, val and test."),
     )
     sparse: bool | None = field(
         default=None, metadata=_shown(help="Not on the command line: training decides by density.")

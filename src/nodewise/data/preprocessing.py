@@ -1,4 +1,4 @@
-"""`Preprocessing`: what was fitted to a table, so that a later one gives the same features."""
+"""`Preprocessing`: computes the features of a table, and the same ones for later tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EncodedTable:
 
     Args:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
-        unknown: Words or categories that no feature stands for, and how often, by column.
+        unknown: Words or categories without a feature, and how often they occur, by column.
         empty: How many cells were empty, and what they count as, by column.
     """
 
@@ -131,7 +131,7 @@ class Preprocessing:
             ) from error
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, in one step."""
+        """Write it to a file, completely or not at all."""
         with replacing(Path(path)) as stream:
             stream.write(self.to_json().encode() + b"\n")
 

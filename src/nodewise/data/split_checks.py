@@ -23,7 +23,7 @@ def check_split(
     num_nodes: int,
     y: Tensor | None = None,
 ) -> None:
-    """Check three masks (nodes): one bool per node, no node in two of them, labels where asked.
+    """Check three masks (nodes): booleans, no node in two of them, and each node labeled in `y`.
 
     Raises:
         SplitError: The masks cannot be used to train and to score a model.
@@ -132,15 +132,15 @@ def _check_disjoint(one: str, other: str, both: Tensor) -> None:
             other,
             f"overlaps {one} in {int(both.sum())} nodes",
             value=True,
-            position=_first(both),
-            way_out=f"clear them in one of the two, {other} &= ~{one}",
+            position=first_true(both),
+            way_out=f"remove them from one of the two, {other} &= ~{one}",
         )
 
 
 def _check_labeled(name: str, mask: Tensor, y: Tensor) -> None:
     unlabeled = mask & (y < 0)
     if unlabeled.any():
-        first = _first(unlabeled)
+        first = first_true(unlabeled)
         raise SplitError(
             name,
             "selects a node that has no label",
@@ -150,6 +150,6 @@ def _check_labeled(name: str, mask: Tensor, y: Tensor) -> None:
         )
 
 
-def _first(found: Tensor) -> tuple[int, ...]:
-    """Where the first True stands."""
+def first_true(found: Tensor) -> tuple[int, ...]:
+    """The position of the first True."""
     return tuple(int(i) for i in found.nonzero()[0])

@@ -1,4 +1,4 @@
-"""`Split`: the nodes to train on, those that choose the epoch, and those of the test."""
+"""`Split`: the training, validation and test nodes of a graph."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Split:
         return data
 
     def with_validation(self, count: int) -> Split:
-        """The same split with `count` of its validation nodes, drawn once and for all.
+        """The same split with `count` of its validation nodes, the same in every call.
 
         Raises:
             SplitError: There are fewer.
@@ -134,7 +134,7 @@ class Split:
                 str(path),
                 "does not match the SHA-256 it carries",
                 value=split.sha256(),
-                way_out="restore the file, or build the split anew and save it",
+                way_out="restore the file, or build and save the split again",
             )
         return split
 

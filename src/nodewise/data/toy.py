@@ -1,14 +1,14 @@
 """The toy graph: papers whose words mean different things in different fields.
 
-The paper's Figure 1 made real. Each paper belongs to a field and has a class: theory, method or
+An example of the paper's Figure 1. Each paper belongs to a field and has a class: theory, method or
 application. It carries *keywords* ("cell", "kernel", "tree", ...) that stand for its class, but
 which group of keywords stands for which class is another permutation in every field. The field
-itself is no feature. It shows in *topic words*, and each of those is shared by two neighbors on a
-ring of fields ("gene": biology and bioinformatics; "svm": bioinformatics and computer science), so
-that one word never tells the field while the mix in a paper's neighborhood does.
+itself is no feature. It shows in *topic words*, each of which is shared by two neighbors on a ring
+of fields ("gene": biology and bioinformatics; "svm": bioinformatics and computer science): a single
+word does not determine the field, the words in a paper's neighborhood do.
 
-One global weight matrix has to average over the fields. A model that reads its weights off the
-neighborhood does not.
+One global weight matrix has to average over the fields. A model that generates its weights from
+the neighborhood does not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-# The words: what a reader sees where a model weights a feature up or down.
 CLASSES = ("theory", "method", "application")
 
 # Neighbors share topic words, and the last is a neighbor of the first.
@@ -69,7 +68,7 @@ AMBIGUOUS = (
 )
 
 # MEANINGS[f][k] is the group that stands for class k in field f. Over the first three fields, and
-# over all six, every group stands for every class equally often: no reading is the usual one.
+# over all six, every group stands for every class equally often: no meaning is more frequent.
 MEANINGS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0), (1, 0, 2))
 
 # PLAIN[k] stands for class k in every field.
@@ -107,7 +106,7 @@ def toy_graph(
         ambiguity: Share of keywords whose meaning depends on the field; the others are plain
             ("theorem", "protocol", ...) and mean the same everywhere.
         degree: Neighbors per paper, on average, before repeated citations merge.
-        noise: Share of keywords drawn blindly from all, and of citations that go anywhere.
+        noise: Share of keywords drawn from all words, and of citations drawn from all papers.
         affinity: Share of the other citations that stay within field and class; the rest
             stays within the field, whatever the class.
         topics: Share of papers that carry a topic word, one of the four of their field.
@@ -120,7 +119,7 @@ def toy_graph(
         and `feature_names`, `class_names` and `field_names`. It has no masks.
 
     Raises:
-        InputError: A knob is outside its range.
+        InputError: An argument is out of range.
     """
     from torch_geometric.data import Data  # takes seconds, so only when a graph is wanted
 
@@ -226,16 +225,16 @@ def _check_counts(num_nodes: int, contexts: int, degree: int, keywords: int) -> 
     _check_count("keywords", keywords, 1, 100)
 
 
-def _check_count(knob: str, value: int, low: int, high: int) -> None:
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:
+def _check_count(name: str, value: int, low: int, high: int) -> None:
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or not low <= value <= high:
         way_out = f"give an integer from {low} to {high}"
-        raise InputError(knob, "is out of range", value=value, way_out=way_out)
+        raise InputError(name, "is out of range", value=value, way_out=way_out)
 
 
 def _check_shares(**shares: float) -> None:
-    for knob, share in shares.items():
+    for name, share in shares.items():
         if not 0 <= share <= 1:  # written so that NaN fails too
             raise InputError(
-                knob, "is a share", value=share, way_out="give a number between 0 and 1"
+                name, "is a share", value=share, way_out="give a number between 0 and 1"
             )

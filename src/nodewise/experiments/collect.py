@@ -1,4 +1,4 @@
-"""Finished runs in folders of their own, and records in files of their own, become lines of tables.
+"""Collects finished runs, each a folder, and records, each a file, as lines of tables.
 
 A run that has just ended is added in this way, and so is what releases up to 0.4.5 wrote: a folder
 for each run, `cost/DATASET/MODEL.json` and `tsne/DATASET.json`.
@@ -23,7 +23,7 @@ from nodewise.runs.folder import RESULT
 from nodewise.runs.interrupts import delaying_interrupts
 from nodewise.training.recipe import current_settings
 
-# Variants that earlier releases called otherwise.
+# Variants that had another name in earlier releases.
 _RENAMED = {"official-all_neighbours": "official-all_neighbors"}
 
 

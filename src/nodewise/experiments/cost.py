@@ -1,20 +1,18 @@
 """What a model costs on a data set: operations, times and memory, in the table `cost.jsonl`.
 
-Everything is measured in a process of its own, one after the other, on a machine that should do
+Each measurement runs in a separate process, one after the other, on a machine that should do
 nothing else; the record has its load average.
 """
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodewise.errors import RunError
 from nodewise.experiments.records import REPAIR, check_numbers
@@ -23,6 +21,9 @@ from nodewise.experiments.suite import Suite, Variant, job_of
 from nodewise.experiments.table import Content, Key, Line, RecordTable
 from nodewise.runs.run import RESULTS_VERSION, versions
 from nodewise.training.recipe import current_settings, default_settings, load_recipe
+
+if TYPE_CHECKING:
+    from nodewise.training.engines import Engine
 
 
 def cost_table(results: Path) -> RecordTable:
@@ -118,7 +119,7 @@ def load_average() -> float | None:
 
 
 def _in_process(work: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
-    """The result of a function in a process of its own."""
+    """The result of a function, called in a separate process."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context) as pool:
         return pool.submit(work, *args).result()
@@ -146,21 +147,15 @@ def _times(job: Job, repeats: int, threads: int) -> dict[str, Any]:
     return {f"{name}_ms": 1000 * seconds for name, seconds in taken.items()}
 
 
-def _training_step(job: Job, threads: int) -> Callable[[], None]:
-    return partial(_and_trim, _engine(job, threads).step)
+def _training_step(job: Job, threads: int) -> Callable[[], object]:
+    return _engine(job, threads).step
 
 
-def _test_pass(job: Job, threads: int) -> Callable[[], None]:
-    return partial(_and_trim, _engine(job, threads).logits)
+def _test_pass(job: Job, threads: int) -> Callable[[], object]:
+    return _engine(job, threads).logits
 
 
-def _and_trim(work: Callable[[], object]) -> None:
-    """Work, then return freed memory to the system, which would hide the next peak."""
-    work()
-    ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def _engine(job: Job, threads: int) -> Any:
+def _engine(job: Job, threads: int) -> Engine:
     import torch
 
     torch.set_num_threads(threads)

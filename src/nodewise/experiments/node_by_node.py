@@ -67,10 +67,9 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The result in words; without significance it claims no difference."""
-        clear = self.chance < _CHANCE
+        """The result in words, with its significance."""
         verb = "helped" if self.difference > 0 else "hurt"
-        verdict = verb if clear else "made no clear difference"
+        verdict = verb if self.chance < _CHANCE else "made no significant difference"
         accuracies = (100 * right / self.nodes for right in (self.localized, self.matched))
         return (
             f"On validation nodes localization {verdict}: "

@@ -160,8 +160,8 @@ def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
 
     begun = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
     # A killed process may have left a trial without all its settings; it is never counted.
-    whole = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
-    settings = {trial.number: rounded(trial.params) for trial in whole}
+    complete = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
+    settings = {trial.number: rounded(trial.params) for trial in complete}
     with delaying_interrupts():
         for _ in range(count - len(settings)):
             trial = study.ask()

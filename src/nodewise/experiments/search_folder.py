@@ -17,7 +17,7 @@ SEARCH = "search.json"
 
 @contextmanager
 def open_search(path: Path, config: Mapping[str, Any]) -> Iterator[None]:
-    """Lock a search's folder; make it, or check that it holds the search that `config` describes.
+    """Lock a search's folder; create it, or check that it holds the search that `config` describes.
 
     Raises:
         RunError: Another process works in it, or it holds another search or something else.

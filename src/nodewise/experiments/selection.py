@@ -18,6 +18,7 @@ from nodewise.experiments.trial import EpochCounter, MakeTask, Show, Trial
 from nodewise.io import write_json
 from nodewise.models.zoo import counterpart
 from nodewise.randomness import seeded_randomness
+from nodewise.runs.copy import check_target, copy_run
 
 _LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "diverged"
 
@@ -83,14 +84,31 @@ def choose(
         ended = list(_round(Round("best", first, longest, _ENDED), best, counter, outcomes))
     chosen = _ranked(ended, None)[0]
     outcomes[chosen.name] = "chosen"
-    counterpart = _counterpart(chosen, usable)
-    if counterpart is not None:
-        name = f"{counterpart.model}, the counterpart"
-        converged = counter.train(counterpart, name, 0, longest)
-        if counterpart in usable:
-            outcomes[counterpart.name] = _ENDED if converged else _DIVERGED
-    result = SelectionResult(candidate_set, trials, outcomes, chosen, counterpart, counter.total)
+    other = _counterpart(chosen, usable)
+    if other is not None:
+        converged = counter.train(other, f"{other.model}, the counterpart", 0, longest)
+        if other in usable:
+            outcomes[other.name] = _ENDED if converged else _DIVERGED
+    result = SelectionResult(candidate_set, trials, outcomes, chosen, other, counter.total)
     write_json(selection.folder / CHOICE, result.record)
+    return result
+
+
+def choose_into(
+    target: Path,
+    selection: Selection,
+    show: Show = lambda what, done, total: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> SelectionResult:
+    """As `choose`; the chosen run is copied to the folder `target`, which is checked first.
+
+    Raises:
+        RunError: The folder holds another run.
+    """
+    trial = selection.trials()[0]
+    check_target(target, trial.task().config(trial.seed))
+    result = choose(selection, show, stop)
+    copy_run(result.chosen.folder, target)
     return result
 
 
@@ -155,9 +173,9 @@ def _ranked(trials: Sequence[Trial], epochs: int | None) -> list[Trial]:
 
 def _counterpart(chosen: Trial, trials: Sequence[Trial]) -> Trial | None:
     """The chosen run with localization switched the other way; perhaps one of the candidates."""
-    other = counterpart(chosen.model)
-    if other is None:
+    model = counterpart(chosen.model)
+    if model is None:
         return None
     folder = chosen.folder.with_name(f"{chosen.name}-beside")
-    trial = replace(chosen, name=f"{chosen.name}-beside", model=other, folder=folder)
+    trial = replace(chosen, name=f"{chosen.name}-beside", model=model, folder=folder)
     return next((known for known in trials if known.identity == trial.identity), trial)

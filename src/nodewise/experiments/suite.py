@@ -43,7 +43,7 @@ class Variant:
         recipe: The recipe.
         settings: Keys of the recipe that are different.
         split: "public", "random", or None for the data set's default.
-        per_seed: Whether every seed draws a split of its own, other than the default one.
+        per_seed: Whether each seed draws another split, none of them the default one.
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.

@@ -1,7 +1,7 @@
 """Tables of records: JSON lines, one record each, sorted by key.
 
-A line is a whole record, so the difference between two versions of a table reads record by record.
-Adding replaces the file under a lock: a killed process leaves all of a line or nothing.
+Each line is one record, so a diff of two versions of a table shows which records changed. Adding
+replaces the file under a lock: a killed process leaves no partial line.
 """
 
 from __future__ import annotations

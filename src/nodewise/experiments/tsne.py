@@ -51,13 +51,13 @@ def read_tsne(results: Path, datasets: Iterable[str]) -> Content:
 
 
 def _check(line: Line, runs: Mapping[Key, Line]) -> None:
-    """Check a record to be whole, of this results version, and to show the runs of the tables."""
+    """Check that a record is complete, of this results version, and of the runs in the tables."""
     record = line.record
     version = record.get("results_version")
     if version != RESULTS_VERSION:
         reason = "was made by another results version"
         raise RunError(str(line), reason, value=version, way_out=REPAIR)
-    _check_whole(line)
+    _check_complete(line)
     for model, shown in record["representations"].items():
         run = runs.get((record["dataset"], model, record["recipe"], 0))
         if run is not None and run.record.get("logits_sha256") != shown["logits_sha256"]:
@@ -69,20 +69,20 @@ _OF_MODEL = ("logits_sha256", "silhouette", "silhouette_by_class", "points")
 _OF_WEIGHTS = ("distance_median", "distance_highest", "from_middle", "spread", "points")
 
 
-def _check_whole(line: Line) -> None:
-    """Check a record to have what is shown of it."""
+def _check_complete(line: Line) -> None:
+    """Check that a record has all fields that a section shows."""
     record = line.record
     of_models = record.get("representations")
     shown = of_models if isinstance(of_models, dict) else {}
-    due = [
+    required = [
         (record, ("recipe", "classes", "labels")),
         (record.get("weights"), _OF_WEIGHTS),
         *((shown.get(model), _OF_MODEL) for model in Suite.load("tsne").models),
     ]
-    for part, keys in due:
+    for part, keys in required:
         lost = [key for key in keys if not isinstance(part, dict) or key not in part]
         if lost:
-            raise RunError(str(line), f"has no {lost[0]} where one is due", way_out=REPAIR)
+            raise RunError(str(line), f"lacks {lost[0]}", way_out=REPAIR)
 
 
 def job_with_model(results: Path, job: Job) -> Job:

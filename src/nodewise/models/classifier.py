@@ -63,7 +63,7 @@ class Classifier(Module):
 
     @property
     def uses_edge_weights(self) -> bool:
-        """Whether the weights that edges were given make a difference."""
+        """Whether any layer uses edge weights."""
         return any(conv.aggregator.uses_edge_weights for conv in self.layers)
 
     def reset_parameters(self) -> None:
@@ -149,7 +149,7 @@ class Classifier(Module):
         return x, modulations
 
     def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
-        """A layer's output after normalization, activation and residual, as far as asked for."""
+        """A layer's output after the normalization, activation and residual of this stack."""
         if i + 1 == len(self.layers):
             return out if self.output_act is None else self.output_act(out)
         out = self.act(self.norms[i](out) if len(self.norms) else out)

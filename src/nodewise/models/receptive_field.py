@@ -1,4 +1,4 @@
-"""Only what the loss needs: the nodes and edges that some targets depend on, layer by layer."""
+"""Receptive fields: the nodes and edges that the outputs of some nodes depend on."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nodewise.ops.sparse import Features, as_features, take_rows
 
 @dataclass(frozen=True)
 class ReceptiveField:
-    """What to compute for some target nodes, exactly.
+    """The nodes and edges that the outputs of some target nodes depend on.
 
     Attributes:
         nodes: The nodes whose input rows are needed, ascending.
-        blocks: One block a layer, first layer first; the last one's targets are the asked-for ones.
+        blocks: A block for each layer, first layer first; the last one has the target nodes.
     """
 
     nodes: Tensor

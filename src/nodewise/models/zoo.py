@@ -1,7 +1,7 @@
 """All models by name: one line per row of the paper's table, and further comparisons.
 
 `GCN-tuned` is a GCN with the settings that validation nodes chose on each data set, where a recipe
-knows them. `LGCN:global` is LGCN with both levels switched off and everything else as it was, the
+knows them. `LGCN:global` is LGCN with both levels switched off and everything else the same: the
 matched global model; `LGCN:node` and `LGCN:edge` keep one level.
 """
 

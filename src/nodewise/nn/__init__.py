@@ -1,8 +1,8 @@
-"""Layers: localized convolutions, what they are made of, and how to make more of them.
+"""Localized convolutions, their parts, and the interfaces to write further ones.
 
-Names are imported at once: `localize` is also a module of this package, and which of the two a
-lazily imported name stood for would depend on who imported what before. `import nodewise` imports
-nothing from here until a name is used.
+Names are imported eagerly, unlike those of `nodewise`: `localize` is a function and also a module
+of this package, and with lazy imports the name could mean either. `import nodewise` imports nothing
+from here until a name is used.
 """
 
 from nodewise.nn.aggregators import (

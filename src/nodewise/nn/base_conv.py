@@ -57,7 +57,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         message: What is added to W h_u; each conv says where the activation is applied.
         drop_rates: Dropout of weights and messages.
         inits: The initializers.
-        arguments: Arguments of PyG's convs; one that asks for what no conv here does is refused.
+        arguments: Arguments of PyG's convs; one with an unsupported value is refused.
     """
 
     if TYPE_CHECKING:
@@ -97,12 +97,12 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         return (both, both) if isinstance(both, int) else both
 
     def _widths_or_slots(self) -> tuple[int, int]:
-        """The two sizes as shapes of lazy weights have them."""
+        """The two sizes, `SOURCE` or `TARGET` in place of an unknown one."""
         source, target = self.widths
         return SOURCE if source == -1 else source, TARGET if target == -1 else target
 
     def _set_widths(self, x: Features, x_target: Features | None) -> None:
-        """Take sizes that are not known yet from the first input."""
+        """Set the sizes that are not known yet from the first input."""
         check_rows(x, source := _width(x))
         target = source if x_target is None else _width(x_target)
         pair = not isinstance(self.in_channels, int) or source != target
@@ -201,7 +201,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     @property
     def _may_sum_first(self) -> bool:
-        """Whether AGGR is a sum whose weights ignore messages, which nothing nonlinear changes."""
+        """Whether W may act after AGGR: a sum, its weights independent of messages, all linear."""
         dropped = self.training and self.drop_rates.message > 0
         return (
             isinstance(self.aggregator, Sum)

@@ -1,6 +1,6 @@
 """C_v for the targets of a layer, with the fixed weight of every edge.
 
-A `Block` is built from `edge_index` once and cached as long as that tensor lives unchanged.
+A `Block` is built from `edge_index` once, and cached while that tensor exists unchanged.
 Restricted to some targets (`restrict`) it is one layer of their receptive field.
 """
 
@@ -183,7 +183,7 @@ def block_of(
     rule: BlockRule,
     dtype: torch.dtype,
 ) -> Block:
-    """As `build_block`, cached per `edge_index` and rule while that tensor is unchanged."""
+    """As `build_block`, cached by `edge_index` and rule while that tensor is unchanged."""
     sizes = (num_targets, num_sources)
     if edge_weight is not None or torch.compiler.is_compiling():
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)

@@ -16,8 +16,8 @@ from nodewise.ops.dispatch import sum_neighbors
 class Context(Module):
     """Pools the rows of C_v into one row for each target.
 
-    `is_linear` says that pooling and a matrix product commute; a generator then reduces the rows
-    first, and nothing as wide as the input is ever pooled.
+    With `is_linear`, pooling and a matrix product commute; a generator then reduces the rows first,
+    and pools rows as narrow as its bottleneck.
     """
 
     is_linear: ClassVar[bool]
@@ -52,7 +52,7 @@ class SumContext(Context):
 
 
 class AggregationContext(Context):
-    """Any `torch_geometric.nn.aggr` module; not assumed linear, so it pools whole rows.
+    """Any `torch_geometric.nn.aggr` module; it may not be linear, so it pools the input rows.
 
     Args:
         aggregation: Such a module, or its name: "max", "softmax", "median", ...

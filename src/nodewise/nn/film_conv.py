@@ -7,7 +7,7 @@ For a target node v and the members u of its context C_v, with one relation:
     \gamma_v = \gamma_0 + W_\gamma h_v, \quad \beta_v = W_\beta h_v
 
 gamma_v and beta_v scale and shift every message that v receives. They are functions of the
-target's representation alone, those of a localized conv functions of the whole of C_v.
+target's representation alone; those of a localized conv are functions of all nodes in C_v.
 
 gamma_0 is one, as in FiLM (Perez et al., 2018, generate gamma - 1): where rows of features sum to
 one, W_gamma h_v is so small that without gamma_0 messages would nearly vanish.
@@ -100,8 +100,8 @@ class FilmConv(BaseConv):
         """sigma(gamma_v * W h_u + beta_v) on every edge, aggregated.
 
         Returns:
-            The output rows, and with `return_modulations` empty `Modulations`: Eq. 11 restrains
-            nothing here, W_gamma and W_beta are weights like any other.
+            The output rows, and with `return_modulations` empty `Modulations`: Eq. 11
+            penalizes no modulations here, W_gamma and W_beta are weights like any other.
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         inputs = self._aggregation_inputs(x, x_target, block)

@@ -58,10 +58,10 @@ class _Normalize(Module):
         return torch.nn.functional.normalize(x, p=2.0, dim=-1)
 
 
-# Options of every conv of PyG: the values that a twin has, and the way to have others.
+# Options of every conv of PyG: the values that a twin supports, and what to do for others.
 _FIXED: dict[str, tuple[tuple[Any, ...], str]] = {
-    "flow": (("source_to_target",), "turn the edges round instead"),
-    "node_dim": ((-2, 0), "bring the nodes to the first of two axes"),
+    "flow": (("source_to_target",), "reverse the edges instead"),
+    "node_dim": ((-2, 0), "make the nodes the first of two axes"),
     "decomposed_layers": ((1,), "leave it at 1; a twin stores no features per edge"),
 }
 
@@ -83,8 +83,8 @@ def localize(
 
     Knows GCNConv, SAGEConv, GraphConv, GATConv, GATv2Conv and GINConv. The twin has the precision,
     device and mode of its base, and what is frozen there is frozen here. Options of the base are
-    carried over, or refused by name where the twin would differ. `cached` needs nothing: a twin
-    caches what follows from an `edge_index` in any case, and notices another one.
+    carried over, or refused by name where the twin would differ. `cached` is
+    ignored: a twin always caches what it computes from an `edge_index`, for that tensor only.
 
     Args:
         conv: The conv; it is not changed.
@@ -114,7 +114,7 @@ def _refuse(conv: Any, option: str, way_out: str) -> InputError:
 
 
 def _copy(to: Tensor | None, value: Tensor | None) -> None:
-    """Copy a weight, in its own precision."""
+    """Copy a weight, its precision and `requires_grad` included."""
     if to is not None and value is not None:
         to.data = value.detach().clone().view_as(to)
         to.requires_grad_(value.requires_grad)
@@ -158,7 +158,7 @@ def _linear_sum(conv: Any) -> Aggregator:
 @_twin.register
 def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
     if conv.project:
-        raise _refuse(conv, "project", "put the projection in front as a layer of its own")
+        raise _refuse(conv, "project", "put the projection in front as a separate layer")
     aggregator = _linear_sum(conv)
     if conv.root_weight:
         aggregator = WithRoot(aggregator, deepcopy(conv.lin_r))

@@ -113,7 +113,7 @@ class Generator(Module):
     def __init__(self, width: int, heads: int, bottleneck: int | None, init: str) -> None:
         super().__init__()
         self.init = init
-        # Two matrices of zeros would never leave them: each one's gradient has the other in it.
+        # Two zero matrices would stay zero: the gradient of each is proportional to the other.
         self.narrow_init = _NARROW.get(init, init)
         self.reduce = (
             None

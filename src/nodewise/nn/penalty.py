@@ -1,4 +1,4 @@
-"""Eq. 11 beyond the cross-entropy: three lambdas that keep the local close to the global."""
+"""The penalties of Eq. 11, which keep localized weights close to the global ones."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Penalty:
         lambda_global: Weight of the global model's squared norm.
         lambda_local: Weight of the generators' squared norm.
         lambda_modulation: Weight of the modulations' mean squares.
-        modulation_mean: Whether A is one pool with one mean ("pool", as printed), or every tensor
-            has a mean of its own and these are added ("tensor", as in the released program).
+        modulation_mean: "pool" takes one mean over all of A, as printed; "tensor" adds the means of
+            the single tensors, as in the released program.
         half_norms: Whether the two norms of weights carry a factor 1/2, as in the released program.
         bias_modulations: Whether the modulations of biases (LGIN) belong to A and B.
         edge_share: The weight of the edge level relative to the node level. Below one it imitates

@@ -1,4 +1,4 @@
-"""Arguments of PyG's convs that layers here do not take: which values change nothing, and why not.
+"""Arguments of PyG's convs that layers here do not have: accepted values, and alternatives.
 
 PyG passes `flow`, `node_dim`, ... through `**kwargs`, so a layer that ignored them would compute
 something else than the caller asked for.
@@ -16,15 +16,15 @@ from nodewise.errors import InputError
 _RULE = "give an aggregator with that rule: aggregator=WeightedSum(BlockRule(loops, normalization))"
 _AGGREGATOR = "give it to the aggregator: aggregator=Gat(out_channels, heads, ...)"
 _LOCALIZE = "localize the PyG conv that has it: nodewise.localize(conv)"
-_GROUPED = "it is in a group now: "
+_GROUPED = "it is in a group of options now: "
 
-# Name -> values that ask for what a layer does in any case, and the way to have others.
+# Name -> the values with which a layer does what it does anyway, and what to do for others.
 _ARGUMENTS: dict[str, tuple[tuple[Any, ...], str]] = {
     "flow": (
         ("source_to_target",),
-        "turn the edges round: edge_index.flip(0), or the sparse matrix transposed",
+        "reverse the edges: edge_index.flip(0), or the sparse matrix transposed",
     ),
-    "node_dim": ((0, -2), "bring the nodes to the first of two axes"),
+    "node_dim": ((0, -2), "make the nodes the first of two axes"),
     "decomposed_layers": ((1,), "leave it at 1; these kernels store no features per edge"),
     "aggr": ((None,), "say aggregator=..., a name, an Aggregator or a torch_geometric.nn.aggr"),
     "aggr_kwargs": (
@@ -46,7 +46,7 @@ _ARGUMENTS: dict[str, tuple[tuple[Any, ...], str]] = {
     "residual": ((False,), _LOCALIZE),
     "share_weights": ((False,), _LOCALIZE),
     "root_weight": ((False,), _LOCALIZE),
-    "project": ((False,), "put the projection in front as a layer of its own"),
+    "project": ((False,), "put the projection in front as a separate layer"),
     "nn": ((None,), _LOCALIZE),
     "eps": ((0.0,), "give the aggregator: aggregator=GinSum(eps)"),
     "train_eps": ((False,), "give the aggregator: aggregator=GinSum(train_eps=True)"),

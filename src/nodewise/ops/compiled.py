@@ -37,7 +37,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def forget_outdated(kept: Path) -> None:
     """Remove cached code that is older than the last change of any file here.
 
-    Numba looks at the kernel's own file only, and not at those its device functions come from.
+    Numba compares the kernel's file only, and not those its device functions come from.
     """
     changed = sources_changed()
     for index in kept.glob("*.nbi"):

@@ -1,10 +1,10 @@
-"""Dropout without storing a mask: each entry has its own hash.
+"""Dropout without a stored mask: the hash of its position decides about each entry.
 
 Entry (v, head, out, in) of all localized weights (node-wise DropConnect) is kept when a 32-bit hash
 of (seed, v, head, in, out) is at least rate * 2**32, entry i of a tensor when one of (seed, i) is.
 The mask is a pure function of these numbers: every kernel and thread count draws the same one, and
-the fused kernels draw it again on the way back instead of remembering it. There it also costs less
-than torch's generator.
+the fused kernels compute it again in the backward pass instead of storing it. There it also costs
+less than torch's generator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DropConnect(NamedTuple):
         """A new mask from torch's random state, or None where nothing is dropped.
 
         Raises:
-            InputError: The rate is no share below one.
+            InputError: The rate is negative, or one or more.
         """
         check_rate("dropout", rate)
         return cls(rate, torch.randint(2**31, ())) if training and rate > 0 else None
@@ -58,7 +58,7 @@ def check_rate(name: str, rate: float) -> None:
     """Check a rate of dropout.
 
     Raises:
-        InputError: It is no share below one.
+        InputError: It is negative, or one or more.
     """
     if not 0 <= rate < 1:
         raise InputError(
@@ -95,7 +95,7 @@ def keep_mask(drop: DropConnect, nodes: Tensor, heads: int, out: int, width: int
 
 
 def keep_pairs(drop: DropConnect, nodes: Tensor, columns: Tensor, heads: int, out: int) -> Tensor:
-    """As `keep_mask` in single columns of single W_v: booleans of shape (pairs, heads, out).
+    """As `keep_mask`, for pairs of node and column: booleans of shape (pairs, heads, out).
 
     Args:
         drop: The rate and the seed.

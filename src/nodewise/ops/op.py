@@ -87,9 +87,9 @@ class Op:
     ) -> Any:
         schema = f"({', '.join(arguments)}) -> {_results(outputs)}"
         full_name = f"nodewise::{name}"
-        made = torch.library.custom_op(full_name, compute, mutates_args=(), schema=schema)
-        made.register_fake(fake)
-        return made
+        op = torch.library.custom_op(full_name, compute, mutates_args=(), schema=schema)
+        op.register_fake(fake)
+        return op
 
     def _register_backward(self, arguments: list[str]) -> None:
         grads = [f"Tensor grad_{number}" for number in range(self.count)]

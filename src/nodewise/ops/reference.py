@@ -1,4 +1,4 @@
-"""The equations literally, every W_v and every edge's context built: slow, and the oracle.
+"""The equations literally: every W_v and every edge's context is built. Slow; the oracle of tests.
 
 Indices: v target, u source, E edges sorted by target, H heads. Nothing here is clever, so that
 everything else can be tested against it.
@@ -91,7 +91,7 @@ def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
-    """The weighted sum over C_v of what stands on edges, shape (targets, ...).
+    """The weighted sum over C_v of a row for each edge, shape (targets, ...).
 
     The weight is (E,), or (E, H) for messages (E, H, ...), a number for each head.
     """
@@ -101,7 +101,7 @@ def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) 
 
 
 def sum_neighbors(x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:
-    """The weighted sum over C_v of what stands on source nodes, shape (targets, ...)."""
+    """The weighted sum over C_v of the sources' rows, shape (targets, ...)."""
     return sum_edges(x[neighbors.source], weight, neighbors)
 
 
@@ -111,6 +111,6 @@ def project(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def dropout(x: Tensor, drop: DropConnect) -> Tensor:
-    """x without the dropped entries, the others grown by 1 / (1 - rate)."""
+    """x without the dropped entries, the others multiplied by 1 / (1 - rate)."""
     keep = keep_entries(drop, x.numel(), x.device).view(x.shape)
     return x * keep / (1 - drop.rate)

@@ -32,7 +32,7 @@ class MessageInputs(NamedTuple):
             `active[active_ptr[v]]` to `active[active_ptr[v + 1]]`; None for all columns.
         active: See there.
         weight: W, shape (H, out, in).
-        scale_code: What the scales' generator makes of c_v, shape (targets, H, bottleneck).
+        scale_code: The scales' generator: its code of each c_v, shape (targets, H, bottleneck).
         scale_expand: Its last matrix, shape (H, in, bottleneck).
         shift_code: As `scale_code`, for the shifts.
         shift_expand: As `scale_expand`, for the shifts.

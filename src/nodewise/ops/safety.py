@@ -2,8 +2,8 @@
 
 A kernel reads or writes memory outside of its arrays where an index is out of range. So every
 op (`nodewise.ops.registered`) passes its inputs through the checks of this file, and `SparseRows`
-and `Neighborhood` are checked when they are made. What was found out about an index array is kept
-as long as the tensor lives unchanged (its identity and version counter), so a check costs a look-up
+and `Neighborhood` are checked when they are constructed. Facts about an index array are cached
+while the tensor exists unchanged (by its identity and version counter), so a check costs a look-up
 and not a pass over the edges. Writing into a tensor through numpy is not noticed.
 """
 
@@ -74,7 +74,7 @@ def facts(name: str, index: Tensor) -> Facts:
 
 
 def cache_facts(index: Tensor, found: Facts) -> None:
-    """Cache facts about an index array, found here or known to its maker, as long as it lives."""
+    """Cache facts about an index array, as long as the tensor exists."""
     key = id(index)
     _known[key] = ref(index, lambda _: _known.pop(key, None)), index._version, found
 

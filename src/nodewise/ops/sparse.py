@@ -192,7 +192,7 @@ def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
 
 Features = Tensor | SparseRows
 
-# From a CSR tensor to the versions of its indices and its rows, as long as the tensor lives.
+# From a CSR tensor to the versions of its indices and its rows, as long as the tensor exists.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 

@@ -48,7 +48,7 @@ def _by_form(runs: SuiteRuns) -> dict[str, dict[str, Forms]]:
 
 
 def _printed(suite: Suite) -> dict[str, dict[str, float]]:
-    """The paper's accuracies of whole models, in percent."""
+    """The paper's accuracies with both levels, in percent."""
     table = published()["main"]
     return {
         dataset: {

@@ -1,4 +1,4 @@
-"""An HTML page in one file: no scripts, no fonts, nothing fetched."""
+"""An HTML page in one file, without scripts, fonts or anything from the network."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Page:
         )
 
     def html(self, footer: str = "") -> str:
-        """The whole page."""
+        """The page as HTML."""
         title = escape(self.title)
         return (
             "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
@@ -114,7 +114,7 @@ class Page:
         )
 
     def write(self, path: Path, footer: str = "") -> None:
-        """Write the page; the file is whole or not there."""
+        """Write the page, completely or not at all."""
         with replacing(path) as stream:
             stream.write(self.html(footer).encode())
 

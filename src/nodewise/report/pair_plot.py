@@ -43,7 +43,7 @@ def differences(
 def _limits(
     of_rows: Mapping[str, Mapping[str, Difference]], printed: Mapping[str, float]
 ) -> tuple[float, float]:
-    """What is to be seen: everything but the endless intervals of two or three pairs."""
+    """Limits of the axis: all differences and intervals, except the wide ones of few pairs."""
     found = [one for of_row in of_rows.values() for one in of_row.values()]
     ends = [end for one in found if one.pairs > 3 for end in (one.low, one.high)]
     seen = [0.0, *ends, *printed.values(), *(gap for one in found for gap in one.gaps)]
@@ -52,7 +52,7 @@ def _limits(
 
 
 def _interval(axes: Axes, height: float, found: Difference, k: int) -> None:
-    """Interval, mean, seeds below; where the picture ends before the interval, an arrow says so."""
+    """Draw interval, mean and seeds, and an arrow where the interval exceeds the axis."""
     color, low, high = COLORS[k], 100 * found.low, 100 * found.high
     axes.plot([low, high], [height, height], color=color, linewidth=2.5, solid_capstyle="butt")
     left, right = axes.get_xlim()

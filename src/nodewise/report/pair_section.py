@@ -33,8 +33,8 @@ def pair_section(results: Path, suite: Suite) -> Section:
         runs.wanted,
         [_table(runs), *(mean_table(runs, variant) for variant in suite.variants)],
         "Accuracies in percent with their deviations over runs; mean differences in points over "
-        "seeds that both models have, with a 95 % interval by Student's t; clear: zero is outside "
-        "of it. The other tables have each model's mean.",
+        "seeds that both models have, with a 95 % interval by Student's t; significant: the "
+        "interval excludes zero. The other tables have each model's mean.",
         differences(found, known) if found else None,
         "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
         "An arrow: the interval, one of two or three pairs, goes on."
@@ -90,7 +90,7 @@ def _table(runs: SuiteRuns) -> Table:
         for pair in suite.pairs
     ]
     titles = (variant.title for variant in suite.variants)
-    return Table(("pair", *papers, "localized", "beside it", *titles), rows)
+    return Table(("pair", *papers, "first model", "second model", *titles), rows)
 
 
 def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:

@@ -35,13 +35,13 @@ class Difference:
         return len(self.gaps)
 
     @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out zero."""
+    def is_significant(self) -> bool:
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
         mean, low, high = (_points(value) for value in (self.mean, self.low, self.high))
-        return f"{mean} [{low}, {high}]{' clear' if self.is_clear else ''}"
+        return f"{mean} [{low}, {high}]{' significant' if self.is_significant else ''}"
 
 
 def _points(value: float) -> str:

@@ -93,9 +93,9 @@ def _papers(printed: Mapping[str, list[float]] | None) -> Cell:
 
 
 def deviates(cell: Cell, figure: str = "accuracy") -> bool:
-    """Whether our mean lies beyond two standard errors from the paper's; both have their own.
+    """Whether our mean lies beyond two standard errors from the paper's, of both means.
 
-    One run has no deviation, and nothing can be said.
+    False for a single run, which has no deviation.
     """
     if cell[f"paper_{figure}"] is None or cell["runs"] < 2:
         return False

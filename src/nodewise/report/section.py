@@ -1,4 +1,4 @@
-"""What a report shows of a suite, for a page as for a terminal."""
+"""The tables, plot and notes of a suite, as a page and a terminal show them."""
 
 from __future__ import annotations
 
@@ -101,14 +101,16 @@ class Section:
     @property
     def plain_legend(self) -> str:
         """How to read its tables on a terminal or in a text, where cells have an `n`."""
-        return f"{self.legend} n is a number of runs, or of pairs, that is not the one asked for."
+        return (
+            f"{self.legend} n: the number of runs or pairs, if the suite asks for another number."
+        )
 
     @property
     def state(self) -> str:
-        """How many of its records there are, and the command that makes the others."""
+        """How many of its records there are, and the command that creates the others."""
         command = f"`nodewise reproduce {self.suite.name}`"
         if self.count == 0:
-            return f"nothing yet; {command} makes it"
+            return f"no records yet; {command} creates them"
         if self.count < self.wanted:
-            return f"{self.count} of {self.wanted} records; {command} makes the others"
+            return f"{self.count} of {self.wanted} records; {command} creates the others"
         return "complete"

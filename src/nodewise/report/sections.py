@@ -1,4 +1,4 @@
-"""The function that makes the section of each suite."""
+"""The function that builds the section of each suite."""
 
 from __future__ import annotations
 

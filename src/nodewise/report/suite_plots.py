@@ -25,8 +25,8 @@ def ablation(
     """A panel for each data set: accuracy of every form of every model, with deviations.
 
     Args:
-        of_datasets: Records by data set, model and form, the whole model last.
-        printed: The paper's accuracies of whole models by data set and model, in percent.
+        of_datasets: Records by data set, model and form, that with both levels last.
+        printed: The paper's accuracies with both levels, by data set and model, in percent.
     """
     figure, panels = new_figure(2.9 * len(of_datasets), 3.4, len(of_datasets))
     names: list[str] = []

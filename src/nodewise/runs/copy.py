@@ -40,11 +40,11 @@ def copy_run(source: Path, target: Path) -> None:
                     _write(target / path.name, content)
 
 
-def check_room(target: Path, config: Mapping[str, Any]) -> None:
-    """Check, before a run is chosen, that its future folder does not hold another one.
+def check_target(target: Path, config: Mapping[str, Any]) -> None:
+    """Check, before a run is chosen, that the folder for its copy does not hold another run.
 
     Args:
-        target: The future folder of the chosen run.
+        target: The folder to which the chosen run will be copied.
         config: The configuration of a candidate; others differ from it in model and settings only.
 
     Raises:

@@ -23,7 +23,7 @@ def write_predictions(
     """Write `id, prediction, p_<class> ...`, a row for each node.
 
     Args:
-        path: A .csv or .parquet file; it is written whole or not at all.
+        path: A .csv or .parquet file; it is written completely or not at all.
         ids: A name for each node.
         logits: Shape (nodes, classes).
         class_names: A name for each class.
@@ -46,7 +46,7 @@ def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
     """Write `id, e0, e1, ...`, a row for each node.
 
     Args:
-        path: A .csv or .parquet file; it is written whole or not at all.
+        path: A .csv or .parquet file; it is written completely or not at all.
         ids: A name for each node.
         rows: Shape (nodes, width).
 

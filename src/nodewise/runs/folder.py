@@ -97,7 +97,7 @@ class RunFolder:
 
     @property
     def preprocessing(self) -> Preprocessing:
-        """The encoding of tables as the features that the run was trained on.
+        """The preprocessing that gives a table the features of the run.
 
         Raises:
             RunError: The run was not trained on tables.
@@ -113,14 +113,14 @@ class RunFolder:
             )
         return Preprocessing.load(path)
 
-    def keep_preprocessing(self, preprocessing: Preprocessing) -> None:
+    def write_preprocessing(self, preprocessing: Preprocessing) -> None:
         """Write `preprocessing.json`, with which later tables are read."""
         path = self.path / PREPROCESSING
         if not path.exists():
             with writing(path):
                 preprocessing.save(path)
 
-    def keep_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
+    def write_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
         """Write `diagnostics.json`, which the run's page shows."""
         write_json(self.path / DIAGNOSTICS, diagnostics)
 

@@ -170,14 +170,14 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
     """
     with open_run(folder, task.config(seed)) as run:
         if task.preprocessing is not None:
-            run.keep_preprocessing(task.preprocessing)
+            run.write_preprocessing(task.preprocessing)
         record = run.result
         if record is None:
             engine, record, logits = train(task, seed, run, watch)
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
                 diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids)
-                run.keep_diagnostics(diagnostics)
+                run.write_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record
 
@@ -233,7 +233,7 @@ def record_of(
         return record
     return {
         **record,
-        **judge(logits, task.data.y, task.split),
+        **scores_of(logits, task.data.y, task.split),
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "split_sha256": task.split.sha256(),
         "graph_sha256": task.graph_sha256,
@@ -243,7 +243,7 @@ def record_of(
     }
 
 
-def judge(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
+def scores_of(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
     """Scores on the validation nodes and on the test nodes, if there are such nodes."""
     labels, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
     known = labels[np.concatenate([nodes for _, nodes in split])]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A finished run: its model, its record, and how both came about.
+    """A finished run: its model, its record, and the configuration it was trained with.
 
     Attributes:
         folder: The run's folder.

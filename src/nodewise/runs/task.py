@@ -63,7 +63,7 @@ def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu"
     about = (graph.ids, preprocessing, graph.sha256)
     task = Task(data, split_of(data), graph.source, model, recipe, None, *about)
     if task.graph.edge_weight is not None:
-        task.fresh_model()  # refuses now rather than in a folder half made
+        task.fresh_model()  # raises before a folder is created
     return task
 
 

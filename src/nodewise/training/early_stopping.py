@@ -50,7 +50,7 @@ class StoppingRule:
     keep: Literal["both", "accuracy", "loss"] = "both"
     stopping_loss: Literal["penalized", "plain"] = "penalized"
 
-    def records(self, epoch: int) -> bool:
+    def validates(self, epoch: int) -> bool:
         """Whether this epoch is validated."""
         return epoch > self.start_record_epoch
 

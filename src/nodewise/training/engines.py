@@ -48,13 +48,13 @@ class Loss(NamedTuple):
 
 
 class TrainingGraph(NamedTuple):
-    """What an engine learns from.
+    """The graph that an engine trains on.
 
     Attributes:
         x: Features, prepared.
         edge_index: The edges, shape (2, E).
         y: Labels, -1 where there is none, shape (N,).
-        split: Which nodes are for what.
+        split: The training, validation and test nodes.
         edge_weight: A weight for each edge, shape (E,), or None.
     """
 
@@ -66,9 +66,9 @@ class TrainingGraph(NamedTuple):
 
     @property
     def inputs(self) -> tuple[Features | Tensor, ...]:
-        """What a model is called with; weights only if there are any, since many take none."""
-        whole = (self.x, self.edge_index)
-        return whole if self.edge_weight is None else (*whole, self.edge_weight)
+        """The arguments of a model; weights only if there are any, since many models take none."""
+        args = (self.x, self.edge_index)
+        return args if self.edge_weight is None else (*args, self.edge_weight)
 
 
 class Engine(ABC):
@@ -98,7 +98,7 @@ class Engine(ABC):
 
     @abstractmethod
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
 
 
 class GradientEngine(Engine):
@@ -194,7 +194,7 @@ class FieldEngine(GradientEngine):
                 self._parts[part] = (field.take(graph.x), field, graph.y[nodes])
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
-        """Computed on the part's receptive field."""
+        """The outputs, computed on the receptive field of these nodes."""
         x, field, y = self._parts[part]
         logits, modulations = self.model(x, field, return_modulations=True)
         return logits, y, modulations
@@ -218,7 +218,7 @@ class FullGraphEngine(GradientEngine):
             self._parts[part] = (nodes, graph.y[nodes])
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
-        """Computed on the full graph."""
+        """The outputs, computed on the full graph."""
         nodes, y = self._parts[part]
         return self.model(self.graph.x, self.graph.edge_index)[nodes], y, Modulations()
 
@@ -239,13 +239,13 @@ def check_weights(model: Module, edge_weight: Tensor | None) -> None:
 
 
 def as_input(model: Module, x: Features) -> Features:
-    """Features as a model takes them: models of ours may take sparse rows, others only dense."""
+    """The features in a form that the model accepts: only models of ours accept sparse rows."""
     ours = isinstance(model, Classifier | DeepWalk | EitherPlanetoid)
     return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
 class OnceEngine(Engine):
-    """Trains a model in one epoch by a function that does everything.
+    """Trains a model in a single epoch, by a function.
 
     Args:
         model: The model.

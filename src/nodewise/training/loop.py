@@ -111,7 +111,7 @@ def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
     epoch = progress.epoch
     loss = engine.step()
     line: Epoch = {"epoch": epoch, **_finite(loss, epoch, "training")}
-    if not rule.records(epoch):
+    if not rule.validates(epoch):
         return line
     val_loss, accuracy = engine.validate()
     terms = _finite(val_loss, epoch, "validation")

@@ -196,10 +196,10 @@ def format_settings(settings: Mapping[str, Any]) -> list[str]:
 
 
 def check_settings(settings: Mapping[str, Any], where: str) -> Settings:
-    """The settings, numbers made floats where floats are meant.
+    """The settings under their current names, integers as floats where the key is a float.
 
     Raises:
-        RecipeError: A key is not known, or a value is not of its key's kind.
+        RecipeError: A key is not known, or a value has the wrong type or is out of range.
     """
     settings = current_settings(settings)
     for key in settings:

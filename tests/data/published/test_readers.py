@@ -127,7 +127,7 @@ def test_wikipedia_keeps_every_stored_split() -> None:
 @pytest.mark.parametrize("cut", [0, 10, -10])
 def test_a_damaged_npz(cut: int) -> None:
     content = npz_file(**wikipedia_arrays())[:cut]
-    with pytest.raises(RawFileError, match="not a whole npz"):
+    with pytest.raises(RawFileError, match="damaged, or not an npz"):
         read_wikipedia({"small.npz": content})
 
 

@@ -1,1 +1,1 @@
-"""Encoders make features of a column: fitted once, saved as JSON, applied to later tables."""
+"""Encoders compute features from a column: fitted once, saved as JSON, applied to later tables."""

@@ -1,4 +1,4 @@
-"""`Encoder`: what every encoder of a column offers."""
+"""`Encoder`: the interface of encoders, which compute features from a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EncodedColumn:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: The words or categories the encoder did not know and left out, and how often.
         empty: How many cells were empty.
-        counts_as: What those count as.
+        counts_as: The value that they count as.
     """
 
     matrix: Any

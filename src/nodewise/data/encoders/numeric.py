@@ -19,7 +19,7 @@ _FILL: dict[Missing, Callable[[NDArray[np.float64]], Any]] = {
     "median": np.median,
     "zero": lambda _: 0.0,
 }
-_WAY_OUT = "mend the cell, or leave the column out of the features"
+_WAY_OUT = "correct the cell, or leave the column out of the features"
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class NumericColumn(Encoder):
 
     Args:
         column: The column.
-        fill: What an empty cell is taken for; None if that is an error.
-        mean: What is taken off.
-        scale: What it is divided by.
+        fill: The value of an empty cell; None if that is an error.
+        mean: The number that is subtracted.
+        scale: The number that it is divided by.
     """
 
     kind: ClassVar[str] = "numeric"
@@ -60,7 +60,7 @@ class NumericColumn(Encoder):
         if not scale or np.isin(given, (0.0, 1.0)).all():
             return plain
         mean, spread = float(filled.mean()), float(filled.std())
-        # What a constant column has of spread is rounding.
+        # The deviation of a constant column is a rounding error.
         return cls(column, fill, mean, spread if spread > 1e-12 * abs(mean) else 1.0)
 
     @property

@@ -1,8 +1,8 @@
 """Processed graphs, kept so that a data set is parsed once.
 
 One safetensors file per data set in the user's cache folder, arrays and a JSON header: opening it
-runs nothing. It is used only if raw files, code and its own bytes are those it was made with;
-otherwise it is made again.
+runs no code. It is used only if the raw files, the code and its bytes are unchanged; otherwise it
+is written again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Arrays = dict[str, NDArray[Any]]
 def cached(
     name: str, files: Sequence[RawFile], root: Path, build: Callable[[], RawGraph]
 ) -> RawGraph:
-    """The graph from the cache if that is sound, else from `build()`, which is then cached.
+    """The graph from the cache if that is valid, else from `build()`, which is then cached.
 
     Args:
         name: The data set, and the cache file's name.
@@ -52,8 +52,8 @@ def cached(
     if found is not None:
         return found
     graph = build()
-    # Asked again after building, which may have downloaded the files. A cache that cannot be
-    # written costs time and nothing else.
+    # The key is computed again, since building may have downloaded the files. A cache that cannot
+    # be written costs time and nothing else.
     with suppress(OSError):
         _store(path, graph, _key(files, root))
     return graph
@@ -83,7 +83,7 @@ def _code_version() -> str:
 
 
 def _load(path: Path, key: str) -> RawGraph | None:
-    # safetensors and numpy raise different exceptions for damage: all mean "not sound".
+    # safetensors and numpy raise different exceptions for damage: all mean "not valid".
     with suppress(Exception), safe_open(path, framework="numpy") as stored:
         header = stored.metadata()
         if header["key"] == key:

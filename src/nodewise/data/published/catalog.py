@@ -1,4 +1,4 @@
-"""The data sets by name; all differences between them are in the table, none in the code."""
+"""The data sets by name: a table, so that no code depends on a data set's name."""
 
 # ruff: noqa: E501 (a digest cannot be broken over lines)
 
@@ -59,14 +59,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: where it comes from, how to read it, what must come out, how it is split.
+    """A data set: its files, how to read and check them, and how it is split.
 
     Args:
         name: What users call it.
-        source: The page of its public home.
-        read: Bytes by file name to a graph.
+        source: The page that it is published on.
+        read: Returns the graph, from the files' bytes by name.
         files: The raw files; none for a generated graph.
-        counts: What a loader must find; None for a generated graph, which a test pins.
+        counts: The sizes that reading must give; None for a generated graph.
         class_names: Names of the classes where the files have none.
         default_stored: The stored split used by default; None draws a random one.
         per_class: Training nodes per class of a random split.
@@ -88,14 +88,14 @@ class Dataset:
     license: str = "MIT"
 
     def present(self, root: Path) -> bool:
-        """Whether all raw files are under `root`, be they sound or not."""
+        """Whether all raw files are under `root`, valid or not."""
         return all((root / file.path).exists() for file in self.files)
 
     def graph(self, root: Path) -> RawGraph:
         """The graph, from the cache or from raw files, which are downloaded if they are missing.
 
         Raises:
-            RawFileError: A raw file cannot be had, is damaged, or holds another graph.
+            RawFileError: A raw file cannot be downloaded, is damaged, or holds another graph.
         """
         read = partial(self._read, root)
         graph = cached(self.name, self.files, root, read) if self.files else read()
@@ -104,7 +104,7 @@ class Dataset:
                 self.name,
                 f"the raw files should hold {self.counts}",
                 value=Counts.of(graph),
-                way_out=f"delete them under {root}, and they are fetched anew",
+                way_out=f"delete them under {root}, and they are downloaded again",
             )
         return replace(graph, class_names=graph.class_names or self.class_names)
 

@@ -29,8 +29,8 @@ class RawFile:
 
     Args:
         path: Where it lies under the data root, with forward slashes.
-        url: Its public home.
-        sha256: What its bytes hash to.
+        url: The address that it is published at.
+        sha256: The SHA-256 of its bytes.
     """
 
     path: str
@@ -45,10 +45,10 @@ class RawFile:
     def read(self, root: Path) -> bytes:
         """The file's bytes, downloaded first if it is not under `root`, and always verified.
 
-        What is returned is what was hashed, so nothing can change in between.
+        The returned bytes are those that were hashed, so the file cannot change in between.
 
         Raises:
-            RawFileError: The file cannot be had, or is not the published one.
+            RawFileError: The file cannot be downloaded, or is not the published one.
         """
         path = root / self.path
         if not path.exists():
@@ -65,7 +65,7 @@ class RawFile:
                 str(path),
                 f"is truncated or altered, its SHA-256 should be {self.sha256}",
                 value=found,
-                way_out=f"delete it, and it is fetched anew from {self.url}",
+                way_out=f"delete it, and it is downloaded again from {self.url}",
             )
 
 
@@ -79,7 +79,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def cache_folder() -> Path:
-    """The folder of everything that can be made again: `NODEWISE_CACHE`, else the user's cache."""
+    """The folder of downloads and caches: `NODEWISE_CACHE`, else a folder in the user's cache."""
     override = os.environ.get("NODEWISE_CACHE")
     return Path(override) if override else user_cache_path("nodewise", appauthor=False)
 
@@ -91,7 +91,7 @@ def data_root(root: str | Path | None = None) -> Path:
 
 
 def download(url: str, path: Path, sha256: str) -> None:
-    """Download `url` to `path`, in one step: whole, and with the right fingerprint, or not at all.
+    """Download `url` to `path`; nothing is written unless the SHA-256 is right.
 
     Raises:
         RawFileError: No network, no such address, a folder that cannot be written, or bytes that

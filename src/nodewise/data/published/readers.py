@@ -139,7 +139,7 @@ def _whole_numbers(name: str, content: bytes) -> NDArray[np.int64]:
     try:
         return np.array(content.split(), dtype=np.int64)
     except (ValueError, OverflowError) as error:
-        problem = f"must be lines of whole numbers ({error})"
+        problem = f"must be lines of integers ({error})"
         raise RawFileError(name, problem, way_out=FETCH) from error
 
 
@@ -227,7 +227,7 @@ def _read_npz(name: str, content: bytes, keys: Sequence[str]) -> dict[str, NDArr
     except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy, each its way
         raise RawFileError(
             name,
-            f"is not a whole npz file ({type(error).__name__}: {error})",
+            f"is damaged, or not an npz file ({type(error).__name__}: {error})",
             value=f"{len(content)} bytes",
             way_out=FETCH,
         ) from error

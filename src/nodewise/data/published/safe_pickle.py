@@ -1,11 +1,11 @@
 """Open a pickle without trusting it: only arrays, sparse matrices and plain containers come out.
 
 Planetoid's files are Python 2 pickles. A bare unpickler would call whatever function such a file
-names; here the names are looked up in a table, and the table has nothing that acts.
+names; here the names are looked up in a table of harmless classes.
 
 NumPy and SciPy are not in that table either: they fill an array or a matrix with whatever state a
-pickle has, which may point outside the arrays' memory. What stands in for them collects the state,
-and the arrays are built of it, and checked, when the pickle is closed.
+pickle has, which may point outside the arrays' memory. The classes in their place only collect the
+state; arrays are built from it, and checked, once the pickle has been read.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Csr(_State):
         return csr_matrix(tuple(parts.values()), shape)
 
 
-# Keys are the names of the day the files were written. Looked up here and not imported, they
+# Keys are the names at the time when the files were written. Looked up here and not imported, they
 # survive every renaming of modules in NumPy and SciPy.
 _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _Array,
@@ -129,7 +129,7 @@ def loads(name: str, content: bytes) -> Any:
     except Exception as error:  # a damaged pickle fails in as many ways as there are opcodes
         raise RawFileError(
             name,
-            f"is not a whole pickle ({type(error).__name__}: {error})",
+            f"is damaged, or not a pickle ({type(error).__name__}: {error})",
             value=f"{len(content)} bytes",
             way_out=FETCH,
         ) from error

@@ -18,8 +18,9 @@ _MISSING_WORDS = {word.lower() for word in MISSING if word} | {"unknown"}
 def names_in(column: Any) -> Any:
     """The names in a column, as a pandas series of texts: ids, labels, categories.
 
-    One and the same name however it was saved: without spaces around it, and 1, "1" and 1.0 (what
-    pandas makes of whole numbers beside an empty cell) all as "1". An empty cell is "".
+    Names do not depend on how they were saved: spaces around them are removed, and 1, "1" and 1.0
+    (to which pandas converts integers in a column with an empty cell) are all "1". An empty cell
+    is "".
     """
     texts = column.astype("str").fillna("").str.strip()
     return texts.str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
@@ -39,7 +40,7 @@ def positions(names: Any, known: Any) -> NDArray[np.int64]:
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Distinct names, sorted: as numbers if all of them are whole numbers."""
+    """Distinct names, sorted: by value if all of them are integers."""
     distinct = set(names)
     try:
         return tuple(sorted(distinct, key=lambda name: (int(name), name)))

@@ -40,12 +40,12 @@ def find_dialect(path: Path, head: bytes, *, header: bool = True) -> Dialect:
     """The dialect of a text, from its first bytes.
 
     The delimiter is the one that splits the header into most columns: unlike a guess from
-    frequencies, it is not led astray by commas in texts.
+    frequencies, commas in texts do not mislead it.
 
     Args:
         path: The file, for errors.
         head: Its first bytes.
-        header: Whether it must have one; an edge list without is known by a first line of numbers.
+        header: Whether it must have one; an edge list without one begins with a line of numbers.
 
     Raises:
         TableError: It is not UTF-8, has one column only, or two of one name.
@@ -131,7 +131,7 @@ def _check_columns(path: Path, columns: tuple[str, ...], line: int) -> None:
             f"has {count} columns of this name",
             row=f"line {line}",
             column=name,
-            way_out="give every column a name of its own",
+            way_out="give every column a unique name",
         )
 
 

@@ -39,7 +39,7 @@ class NpzArrays:
         """Open the file; arrays of Python objects are left out.
 
         Raises:
-            TableError: It is not a whole npz file.
+            TableError: It is damaged, or not an npz file.
         """
         arrays = {}
         try:
@@ -55,7 +55,7 @@ class NpzArrays:
         except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy
             raise TableError(
                 str(path),
-                f"is not a whole npz file ({type(error).__name__}: {error})",
+                f"is damaged, or not an npz file ({type(error).__name__}: {error})",
                 way_out="save or copy it again",
             ) from error
         return cls(path, arrays)
@@ -147,7 +147,7 @@ class NpzArrays:
             raise self.error(
                 f"node_ids are not {count} different names",
                 value=f"{found.dtype} of shape {found.shape}",
-                way_out="give every node an id of its own, a text or a whole number",
+                way_out="give every node a unique id, a text or an integer",
             )
         return tuple(found.tolist())
 

@@ -49,7 +49,7 @@ def read_npz(path: Path, options: ReadOptions, stored: Preprocessing | None = No
     try:
         return assemble(parts, options.sparse)
     except GraphError as error:
-        raise file.error(str(error), way_out="mend the arrays and save them again") from error
+        raise file.error(str(error), way_out="correct the arrays and save them again") from error
 
 
 def _weight_notes(file: NpzArrays, used: str | None, count: int) -> Iterator[str]:

@@ -68,7 +68,7 @@ class FrameSource(Source):
                 name,
                 "has more than one column of this name",
                 column=self.columns[int(repeated.argmax())],
-                way_out="give every column a name of its own",
+                way_out="give every column a unique name",
             )
 
     def read(self, as_text: Collection[str]) -> SourceTable:
@@ -111,5 +111,7 @@ class ParquetSource(Source):
     def _broken(self, error: Exception) -> TableError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return TableError(
-            self.name, f"is not a whole Parquet file ({reason})", way_out="write or copy it again"
+            self.name,
+            f"is damaged, or not a Parquet file ({reason})",
+            way_out="write or copy it again",
         )

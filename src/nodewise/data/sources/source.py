@@ -1,4 +1,4 @@
-"""A table before its rows are read (`Source`) and after (`SourceTable`); words of messages."""
+"""A table before (`Source`) and after its rows are read (`SourceTable`), and texts of messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text tables: CSV, TSV and their kin, packed with gzip or not."""
+"""Text tables: CSV and TSV, compressed with gzip or not."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ class TextLines:
         while chunk := stream.read(1 << 20):
             count += chunk.count(b'"')
         if count % 2:  # a lone quote within a cell, 5" long, is harmless
-            whole = replace(self.dialect, first_row=0)
-            for _ in TextLines(self.path, whole)._records(strict=True):
+            from_start = replace(self.dialect, first_row=0)
+            for _ in TextLines(self.path, from_start)._records(strict=True):
                 pass
 
     def diagnosis(self, reason: object) -> TableError:
@@ -167,5 +167,5 @@ class TextLines:
             problem,
             row=f"line {line}",
             value=value,
-            way_out=f"mend the line; a cell with {self.dialect.delimiter!r} in it goes in quotes",
+            way_out=f"correct the line; quote a cell with {self.dialect.delimiter!r} in it",
         )

@@ -34,8 +34,8 @@ class EdgeRows(NamedTuple):
 
 def ids_array(ids: Sequence[Any]) -> NDArray[Any]:
     """Node ids: 64-bit integers where all of them are integers, else texts."""
-    whole = all(isinstance(name, int | np.integer) for name in ids)
-    return np.array(list(ids), np.int64) if whole else np.array([str(name) for name in ids])
+    are_integers = all(isinstance(name, int | np.integer) for name in ids)
+    return np.array(list(ids), np.int64) if are_integers else np.array([str(name) for name in ids])
 
 
 def features_of(data: Data) -> tuple[Any, tuple[str, ...]]:

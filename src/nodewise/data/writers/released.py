@@ -31,17 +31,17 @@ def write_released(
     """Write both files, the edges beside the nodes.
 
     Returns:
-        The options that read them back, and what the format has no room for, a clause each.
+        The options that read them back, and what the format cannot store, a clause each.
     """
     import pyarrow as pa
 
     edges, names = edges_of(data), ids_array(ids)
-    whole = all(str(name).isdigit() for name in names.tolist())
-    numbers = names if whole else np.arange(len(names))
+    are_numbers = all(str(name).isdigit() for name in names.tolist())
+    numbers = names if are_numbers else np.arange(len(names))
     _write_nodes(path, data, numbers)
     table = pa.table([pa.array(numbers[nodes]) for nodes in edges.ends], ["source", "target"])
     write_rows(edges_beside(path), table.schema, [table])
-    notes = () if whole else ("ids are not whole numbers, so nodes are numbered from 0",)
+    notes = () if are_numbers else ("ids are not whole numbers, so nodes are numbered from 0",)
     return {"directed": True} if edges.directed else {}, (*notes, *_left_out(data, edges))
 
 

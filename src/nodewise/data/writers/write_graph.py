@@ -27,7 +27,7 @@ class Written:
     Attributes:
         files: The files.
         options: The arguments of `read_graph` that read the same graph back.
-        notes: What the format has no room for, a clause each.
+        notes: What the format cannot store, a clause each.
     """
 
     files: tuple[Path, ...]

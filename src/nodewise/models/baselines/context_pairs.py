@@ -29,8 +29,8 @@ class Pairs(NamedTuple):
     """Pairs of nodes, shape (count,) each.
 
     Attributes:
-        node: i, whose embedding is asked for.
-        context: c, which it shall predict or not.
+        node: i, whose embedding predicts.
+        context: c, which it should predict (gamma = 1) or should not (gamma = -1).
         sign: gamma, 1 or -1.
     """
 
@@ -68,12 +68,12 @@ def sample_pairs(
     """Draw pairs, each independently of the others.
 
     Args:
-        graph: Where to walk.
+        graph: The graph of the walks.
         nodes: The labeled nodes.
         labels: Their classes, at least two.
         count: How many pairs.
         rule: How to draw them.
-        generator: Where randomness comes from; torch's global one if not given.
+        generator: The random generator; torch's global one if not given.
     """
     rule = rule or PairRule()
     is_positive = torch.rand(count, generator=generator) < rule.positive

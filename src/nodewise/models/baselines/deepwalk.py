@@ -1,6 +1,6 @@
 """DeepWalk (Perozzi et al., 2014): nodes that occur on the same walks get similar vectors.
 
-Walks are read as sentences and nodes as words: skip-gram with negative sampling. No label is seen;
+Walks are read as sentences and nodes as words: skip-gram with negative sampling. No label is used;
 a logistic regression on [embedding, features] is trained afterwards (`logistic.py`).
 """
 
@@ -40,8 +40,8 @@ def deepwalk_embedding(
         length: How many nodes a walk visits.
         window: How far apart on a walk two nodes may be to count as neighbors.
         dimension: Size of a vector.
-        epochs: How often the walks are read.
-        seed: Which walks, in which order, and from which vectors on.
+        epochs: Passes over the walks.
+        seed: Decides the walks, their order, and the initial vectors.
     """
     from gensim.models import Word2Vec
 
@@ -73,8 +73,8 @@ def _sentences(paths: NDArray[np.int32], names: list[str]) -> list[list[str]]:
 class DeepWalk(Module):
     """A linear classifier on [embedding, features] of the nodes of one graph.
 
-    `embed` makes the embedding and `fit_logistic` (`logistic.py`) the classifier; the
-    state dict holds both.
+    `embed` trains the embedding, `fit_logistic` (`logistic.py`) the classifier; the state dict
+    contains both.
 
     Args:
         in_channels: Size of the input features.
@@ -96,7 +96,7 @@ class DeepWalk(Module):
     def paper_parameter_count(self) -> int:
         """2 d N, as the paper counts: two vectors for each node, one as a word, one as a context.
 
-        The context vectors are thrown away after training, and the classifier is not counted.
+        The context vectors are discarded after training, and the classifier is not counted.
         """
         return 2 * self.embedding.numel()
 
@@ -111,7 +111,7 @@ class DeepWalk(Module):
 
         Args:
             x: Features of all nodes, dense or `torch.sparse_csr`.
-            edge_index: Not looked at: the graph is in the embedding.
+            edge_index: Ignored: the embedding was trained on the graph.
         """
         nodes, dimension = self.embedding.shape
         weight = self.linear.weight

@@ -20,12 +20,13 @@ SHARES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 class LogisticFit(NamedTuple):
-    """What was chosen.
+    """The settings that were chosen, and their accuracy.
 
     Attributes:
-        val_accuracy: The share of validation nodes that are classified right.
+        val_accuracy: The accuracy on the validation nodes.
         strength: scikit-learn's C: the larger, the freer the weights.
-        share: What features weigh beside the embedding, both brought to rows of norm one.
+        share: The weight of the features relative to the embedding, once the rows of both have
+            norm one.
     """
 
     val_accuracy: float
@@ -45,8 +46,8 @@ def fit_logistic(
 ) -> LogisticFit:
     """Fit the classifier on the training nodes and write it into the model.
 
-    The embedding is centerd, and both parts are divided by the root mean square norm of their rows.
-    Of equally good settings the first counts: the strongest penalty, the smallest share.
+    The embedding is centered, and both parts are divided by the root mean square norm of their
+    rows. Of equally good settings the first counts: the strongest penalty, the smallest share.
 
     Args:
         model: A model with an embedding; its `linear` is written.
@@ -74,7 +75,7 @@ def fit_logistic(
 
 
 class _Parts(NamedTuple):
-    """The two halves of every row, and what brings each to norm one."""
+    """The two halves of every row, and the factors that scale each to norm one."""
 
     embedding: Tensor
     x: Features

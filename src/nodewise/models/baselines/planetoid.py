@@ -71,18 +71,18 @@ class Planetoid(Module):
 
         Args:
             x: Features of all nodes, dense or `torch.sparse_csr`.
-            edge_index: Not looked at: the graph is in the pairs that were learned from.
+            edge_index: Ignored: the pairs of training contain the graph.
         """
         x = as_features(x)
         rows = num_rows(x)
         return sum(self._halves(x, torch.arange(rows)), self.classifier.bias)
 
     def supervised_loss(self, x: Features, y: Tensor, nodes: Tensor) -> Tensor:
-        """Cross-entropy of some nodes, and as in the released program that of either half alone."""
+        """Cross-entropy of some nodes, plus that of each half alone, as in the released program."""
         halves = self._halves(take_rows(as_features(x), nodes), nodes)
         bias, labels = self.classifier.bias, y[nodes]
-        whole = cross_entropy(sum(halves, bias), labels)
-        return sum((cross_entropy(half + bias, labels) for half in halves), whole)
+        total = cross_entropy(sum(halves, bias), labels)
+        return sum((cross_entropy(half + bias, labels) for half in halves), total)
 
     def context_loss(self, x: Features, pairs: Pairs) -> Tensor:
         """The mean of -log sigmoid(gamma w_c . e_i)."""
@@ -107,7 +107,7 @@ class Planetoid(Module):
 class PlanetoidT(Planetoid):
     """The transductive form: every node has an embedding; see `Planetoid`.
 
-    More is dropped than in the inductive form: a table can hold what its labeled nodes need.
+    Its dropout is higher than that of the inductive form: a table can memorize the labels.
     """
 
     def __init__(
@@ -177,16 +177,16 @@ class EitherPlanetoid(Module):
         return self.transductive.paper_parameter_count
 
     def take(self, form: Planetoid) -> None:
-        """Make a trained model the active one."""
+        """Copy a trained model into its form, and make that form the active one."""
         self.is_inductive.fill_(isinstance(form, PlanetoidI))
-        self.speaker.load_state_dict(form.state_dict())
+        self.active.load_state_dict(form.state_dict())
 
     @property
-    def speaker(self) -> Planetoid:
+    def active(self) -> Planetoid:
         """The active form."""
         return self.inductive if self.is_inductive else self.transductive
 
     def forward(self, x: Features, edge_index: Tensor | None = None) -> Tensor:
         """Logits of all nodes, (N, classes)."""
-        logits: Tensor = self.speaker(x, edge_index)
+        logits: Tensor = self.active(x, edge_index)
         return logits

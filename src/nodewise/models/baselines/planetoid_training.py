@@ -16,7 +16,7 @@ from nodewise.ops.sparse import Features, as_features
 
 @dataclass(frozen=True)
 class Schedule:
-    """Batch sizes and learning rates of the losses, chosen on validation nodes of Cora, Citeseer.
+    """Batch sizes and learning rates, chosen on the validation nodes of Cora and Citeseer.
 
     Attributes:
         label_warmup: Batches of pairs from labels, before anything else.
@@ -26,8 +26,8 @@ class Schedule:
         pairs: Pairs in a batch.
         context_rate: Adam's learning rate for the context loss.
         class_rate: Adam's learning rate for the class loss.
-        embedding_rate: The same for the embedding. Slower: labeled nodes would leave the others,
-            and what is learned from them would not hold there.
+        embedding_rate: The same for the embedding. Lower: embeddings of labeled nodes would
+            move away from the others, and the classifier would not generalize to those.
         weight_decay: Decay of the classifier's weights.
         rule: How pairs are drawn; its `from_walks` holds for the steps, not for the warm-up.
     """

@@ -52,10 +52,10 @@ def random_walks(graph: Adjacency, *, walks: int, length: int, seed: int) -> NDA
     A node without neighbors is never left: its walks repeat it.
 
     Args:
-        graph: Where to walk.
+        graph: The graph of the walks.
         walks: How many walks start at each node.
         length: How many nodes a walk visits, its start included.
-        seed: Which walks.
+        seed: Decides the walks.
 
     Returns:
         Node numbers, shape (walks * nodes, length): the first walk of every node, in the order of
@@ -112,7 +112,7 @@ def _walk(
     rows, length = out.shape
     for row in range(first * rows // chunks, last * rows // chunks):
         node = starts[row]
-        # uint64 stays uint64 only among its like: with an int64 Numba would make it a float.
+        # All uint64: Numba converts a sum of uint64 and int64 to a float.
         stream = _splitmix64(_splitmix64(key + np.uint64(node)) + np.uint64(numbers[row]))
         out[row, 0] = node
         for step in range(1, length):

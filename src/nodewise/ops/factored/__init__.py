@@ -1,6 +1,6 @@
 """Localized messages in plain torch, on any device, in bounded memory.
 
-W_v is formed for a chunk of targets, applied to all their neighbors and thrown away; the backward
+W_v is formed for a chunk of targets, applied to all their neighbors and discarded; the backward
 pass forms it again. Three forms, by the rows:
 
 - sparse: only the columns of W_v that occur in C_v (`sparse`)
@@ -123,7 +123,7 @@ class _Squares(torch.autograd.Function):
     """The sum of sigma(m)^2 with m = code . expand, over all nodes and features.
 
     sigma(m)^2 = m g with g = LeakyReLU(m) of the squared slope, and half its derivative is g: the
-    gradients cost less while m is at hand than in a pass of their own.
+    gradients cost less here, where m is in the cache, than in a separate pass.
     """
 
     @staticmethod

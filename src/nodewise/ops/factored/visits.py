@@ -101,16 +101,16 @@ def edge_runs(ptr: Tensor, cost: Tensor | None, limit: int) -> Iterator[tuple[in
         yield 0, 0, slice(0, 0)
 
 
-def _runs(begin: int, end: int, cost: Tensor | None, limit: int, whole: int) -> Iterator[slice]:
-    """Edges `begin` to `end` in runs of bounded cost."""
-    while whole > limit and begin < end:
+def _runs(begin: int, end: int, cost: Tensor | None, limit: int, total: int) -> Iterator[slice]:
+    """Edges `begin` to `end`, which cost `total` together, in runs of bounded cost."""
+    while total > limit and begin < end:
         stop = begin + limit
         if cost is not None:
             stop = int(torch.searchsorted(cost, cost[begin] + limit, right=True)) - 1
         stop = min(max(stop, begin + 1), end)
         yield slice(begin, stop)
         begin = stop
-    if whole <= limit:
+    if total <= limit:
         yield slice(begin, end)
 
 

@@ -2,9 +2,9 @@
 
 Numba compiles a kernel when it is first called, one at a time: a process cannot compile two at
 once. So a child process compiles the penalty and the sums while this one compiles the messages, and
-both write to Numba's cache on disk. A stamp beside the cache says that this was done for these
-sources and this machine, so a second process loads all kernels and compiles none; one that starts
-meanwhile waits.
+both write to Numba's cache on disk. A stamp file beside the cache marks it as complete for
+these sources and this machine: a later process loads all kernels and compiles none, and one that
+starts meanwhile waits.
 """
 
 from __future__ import annotations

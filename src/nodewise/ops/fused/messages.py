@@ -1,7 +1,7 @@
 """Node-level localized messages z_uv = W_v h_u with W_v = W * a_v + b_v (Eqs. 4 and 6).
 
 For one target v at a time the kernel forms W_v in cache, in the active columns only, applies it to
-the features of all neighbors, and throws it away.
+the features of all neighbors, and discards it.
 
 Layouts: W_v (active columns, blocks of a tile, 8); messages (E, heads, out); the rest in `layer`.
 

@@ -60,7 +60,7 @@ class Grads(NamedTuple):
     """The gradient of the output (`messages`) and those that are accumulated.
 
     `weight`, `scale_expand` and `shift_expand` have a copy for each chunk of targets, `values` one
-    for each piece of work, or is empty where no one needs it.
+    for each piece of work, or is empty where it is not needed.
     """
 
     messages: Floats

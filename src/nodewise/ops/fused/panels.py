@@ -46,7 +46,7 @@ def to_panel(expand, start, real, length, padded, panel, out):
 
 @device
 def from_panel(panel_of, real, length, panel, expand, start):
-    """The way back."""
+    """The inverse of `to_panel`."""
     done = real - real % 8 if length % 8 == 0 else 0
     for f in range(0, done, 8):
         for k in range(0, length, 8):

@@ -78,7 +78,7 @@ def chunks_for(work: int, bytes_each: int = 0, already: int = 1) -> int:
         work: How many items there are.
         bytes_each: What one chunk's partial results take, if it has any: all chunks together take
             at most 32 MB, and there are fewer of them, since partial results have to be summed.
-        already: Into how many pieces every chunk is cut in another way.
+        already: Into how many pieces the caller cuts every chunk further.
     """
     at_most = min(-(-8 // already), (32 << 20) // bytes_each) if bytes_each else 32
     return max(1, min(at_most, work // 16))
