@@ -1,4 +1,4 @@
-"""Generated parts of pages: what stands between `<!-- made: NAME ARGUMENTS -->` and `<!-- end -->`.
+"""Generated parts of pages: what stands between `<!-- generated: NAME ARGUMENTS -->` and `<!-- end -->`.
 
 A code host shows pages as they lie in the repository, so tables are written there by a script. The
 comments are invisible on the page.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 Maker = Callable[..., str]
-_PART = re.compile(r"(<!-- made: ([\w-]+)([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- generated: ([\w-]+)([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def fill(text: str, makers: Mapping[str, Maker]) -> str:

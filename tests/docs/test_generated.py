@@ -30,12 +30,12 @@ def test_parts_made_from_the_program_are_current() -> None:
 def test_every_part_has_a_maker() -> None:
     known = make_results.MAKERS | make_reference.MAKERS
     for path, text in markers.pages({}):
-        assert set(re.findall(r"<!-- made: ([\w-]+)", text)) <= known.keys(), path
+        assert set(re.findall(r"<!-- generated: ([\w-]+)", text)) <= known.keys(), path
 
 
 def test_only_parts_with_a_known_maker_are_filled() -> None:
     page = (
-        "a\n<!-- made: sum 1 2 -->\nold\n<!-- end -->\n<!-- made: other -->\nkept\n<!-- end -->\n"
+        "a\n<!-- generated: sum 1 2 -->\nold\n<!-- end -->\n<!-- generated: other -->\nkept\n<!-- end -->\n"
     )
     filled = markers.fill(page, {"sum": lambda a, b: str(int(a) + int(b))})
     assert filled == page.replace("old", "\n3\n")
