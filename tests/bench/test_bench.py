@@ -95,7 +95,7 @@ def test_a_job_that_fails_is_not_a_system_that_does_not_tell() -> None:
         extra_peak_mb(broken)
 
 
-@pytest.mark.parametrize(("name", "says"), [("x.foo", "no picture"), ("none/x.png", "folder")])
+@pytest.mark.parametrize(("name", "says"), [("x.foo", "not a plot"), ("none/x.png", "folder")])
 def test_a_plot_that_cannot_be_drawn_is_told_before_anything_is_measured(
     tmp_path: Path, name: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,9 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     # As a terminal does it: to the whole group.
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    # A shell reports 130 for both: Python ends by the signal itself where Ctrl-C came while a
+    # compiled module ran Python code at its import.
+    assert process.returncode in (130, -signal.SIGINT), err
     assert out == ""
     assert err.endswith("nodewise: stopped by Ctrl-C; nothing was written\n")
     assert "Traceback" not in err
