@@ -1,4 +1,4 @@
-"""Generated parts of pages: what stands between `<!-- generated: NAME ARGUMENTS -->` and `<!-- end -->`.
+"""Generated parts of pages: from `<!-- generated: NAME ARGUMENTS -->` to `<!-- end -->`.
 
 A code host shows pages as they lie in the repository, so tables are written there by a script. The
 comments are invisible on the page.

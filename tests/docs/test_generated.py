@@ -34,9 +34,8 @@ def test_every_part_has_a_maker() -> None:
 
 
 def test_only_parts_with_a_known_maker_are_filled() -> None:
-    page = (
-        "a\n<!-- generated: sum 1 2 -->\nold\n<!-- end -->\n<!-- generated: other -->\nkept\n<!-- end -->\n"
-    )
+    parts = ("sum 1 2 -->\nold", "other -->\nkept")
+    page = "a\n" + "".join(f"<!-- generated: {part}\n<!-- end -->\n" for part in parts)
     filled = markers.fill(page, {"sum": lambda a, b: str(int(a) + int(b))})
     assert filled == page.replace("old", "\n3\n")
 
