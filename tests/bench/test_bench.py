@@ -121,7 +121,7 @@ DIFFERENCES = {"share_of_peak_backward"}
 @pytest.mark.parametrize(
     ("command", "keys"),
     [
-        (
+        pytest.param(
             "messages",
             {
                 "fused_s",
@@ -136,6 +136,7 @@ DIFFERENCES = {"share_of_peak_backward"}
                 "share_of_peak_backward",
                 "penalty_share_of_peak",
             },
+            marks=pytest.mark.slow,
         ),
         (
             "epoch",

@@ -41,6 +41,7 @@ def test_out_must_be_a_folder(tmp_path: Path) -> None:
     assert "is no folder to write to" in refusal("toy", "--out", tmp_path / "file")
 
 
+@pytest.mark.slow
 def test_what_is_printed_can_be_pasted_and_another_search_is_refused(tmp_path: Path) -> None:
     fixed = ["--set", "epochs=2", "--set", "layer_norm=False"]
     command = ["search", "toy", "-m", "GCN", "--workers", "1", "--out", str(tmp_path)]

@@ -68,6 +68,7 @@ def start_forever(folder: Path) -> subprocess.Popen[bytes]:
     return parent
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_killed_parent_and_save(tmp_path: Path) -> None:
     parent = start_forever(tmp_path)
     parent.kill()

@@ -74,6 +74,7 @@ def interrupt_once(path: Path) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_going_on_neither_repeats_nor_loses_a_trial(tmp_path: Path) -> None:
     search = Search(
         Job(dataset_source("toy"), "GCN", 0, tmp_path / "search", settings=LONG), runs=2

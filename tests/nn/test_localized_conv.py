@@ -146,12 +146,8 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
         assert torch.equal(conv(x, EDGES), conv(x, EDGES)), place
 
 
-@pytest.mark.medium
-@pytest.mark.parametrize(
-    "levels",
-    [{}, pytest.param({"node_level": False}, marks=pytest.mark.slow)],
-    ids=["localized", "global W"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [{}, {"node_level": False}], ids=["localized", "global W"])
 def test_weight_dropout_is_right_on_average(x: Tensor, levels: dict[str, bool]) -> None:
     torch.manual_seed(1)
     conv = LocalizedConv(5, 4, drop_rates=DropRates(weight=0.4), **levels).double()
