@@ -5,6 +5,7 @@ from shutil import which
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import LayerNorm
 from torch.nn.functional import elu, layer_norm, relu
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.nn import GCN
@@ -169,7 +170,7 @@ def test_residuals_and_norms_are_those_written_out() -> None:
     torch.manual_seed(0)
     sizes = [(6, 4), (4, 4), (4, 3)]
     convs = [LocalizedConv(*size, node_level=False, edge_level=False) for size in sizes]
-    model = Classifier(convs, act=relu, residual=True, layer_norm=True).double()
+    model = Classifier(convs, act=relu, residual=True, norms=[LayerNorm(4), LayerNorm(4)]).double()
     edges = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
     x = torch.randn(5, 6, dtype=torch.float64)
     first = relu(layer_norm(convs[0](x, edges), (4,)))

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import relu
 from torch_geometric.nn import FiLMConv
 
-from nodewise.models.classifier import Classifier, film_convs
+from nodewise.models.classifier import Classifier, film_convs, layer_sizes
 from nodewise.nn.aggregators import WeightedSum
 from nodewise.nn.block import BlockRule
 from nodewise.nn.film_conv import FilmConv
@@ -141,7 +141,11 @@ def test_a_stack_on_its_receptive_field_equals_the_full_graph(
     aggregator: str, as_sparse: bool, x: Tensor
 ) -> None:
     torch.manual_seed(1)
-    model = Classifier(film_convs(5, 4, 3, 2, heads=2, aggregator=aggregator)).double().eval()
+    model = (
+        Classifier(film_convs(layer_sizes(5, 4, 3, 2, heads=2), aggregator=aggregator))
+        .double()
+        .eval()
+    )
     features = x.to_sparse_csr() if as_sparse else x
     assert_field_equals_full_graph(model, features, EDGES, torch.tensor([3, 0]))
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 from torch import Tensor
+from torch.nn import BatchNorm1d, LayerNorm, Module
 from torch.nn.functional import elu, leaky_relu, relu
 
-from nodewise.models.classifier import Act
+from nodewise.models.classifier import Act, Classifier, LayerSizes, layer_sizes
+from nodewise.models.linear_ends import LinearEnds
+from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
+from nodewise.nn.dense import Dense
 from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOptions
 
 Normalization = Literal["default", "none", "symmetric", "mean", "count"]
@@ -48,6 +54,15 @@ class Architecture:
         output_act: Activation of the logits.
         residual: Whether a layer between two of the same width adds its input to its output.
         layer_norm: Whether hidden rows are normalized before their activation.
+        batch_norm: Whether hidden features are normalized over all nodes before their activation.
+        root: Whether each layer has a separate weight for the node itself.
+        linear_ends: Whether all layers have one width, between a linear layer on the features and
+            one that gives the logits.
+        hops: Over how many hops features spread before the first layer, with `linear_ends`.
+        node_dropout: Rate at which nodes are dropped where features spread.
+        feature_dropout: Rate on the features; below zero it is `input_dropout`.
+        bottleneck: Width of the narrow layer of node-level generators; 0 has one as wide as a head
+            in the first layer and none in the others.
         bias: Whether a bias is added after aggregation.
         message_bias: Whether a bias is added to every message.
         attention_bias: Whether the two attention scores have a bias each.
@@ -76,6 +91,13 @@ class Architecture:
     output_act: ActName = "none"
     residual: bool = False
     layer_norm: bool = False
+    batch_norm: bool = False
+    root: bool = False
+    linear_ends: bool = False
+    hops: int = 0
+    node_dropout: float = 0.0
+    feature_dropout: float = -1.0
+    bottleneck: int = 0
     bias: bool = False
     message_bias: bool = False
     attention_bias: bool = False
@@ -111,12 +133,49 @@ class Architecture:
         """The details of a localization; those of the bias belong to the model."""
         return LocalizationOptions(self.context, localizes_bias, self.edge_scale_target)
 
-    def stack_options(self) -> dict[str, Any]:
-        """Arguments of the `Classifier` around the layers."""
-        return {
-            "dropout": self.input_dropout,
-            "act": _ACTS[self.act],
-            "output_act": _ACTS[self.output_act],
-            "residual": self.residual,
-            "layer_norm": self.layer_norm,
-        }
+    def stack(self, convs: Sequence[BaseConv], sizes: tuple[int, int], heads: int) -> Classifier:
+        """The model around its layers.
+
+        Args:
+            convs: The layers; none for a model without a graph.
+            sizes: The numbers of features and of classes.
+            heads: Heads of the hidden layers.
+        """
+        width = heads * self.hidden_channels
+        widths = [width] * self.num_layers if self.linear_ends else [width] * (self.num_layers - 1)
+        return Classifier(
+            convs,
+            dropout=self.input_dropout,
+            act=_ACTS[self.act],
+            output_act=_ACTS[self.output_act],
+            residual=self.residual,
+            norms=[norm for norm in map(self._norm, widths) if norm is not None],
+            feature_dropout=None if self.feature_dropout < 0 else self.feature_dropout,
+            roots=self._roots(sizes, width) if self.root else (),
+            ends=self._ends(sizes, width) if self.linear_ends else None,
+        )
+
+    def layer_sizes(self, sizes: tuple[int, int], heads: int) -> LayerSizes:
+        """Input width, width of a head and heads, layer by layer.
+
+        Args:
+            sizes: The numbers of features and of classes.
+            heads: Heads of the hidden layers.
+        """
+        if self.linear_ends:
+            return [(heads * self.hidden_channels, self.hidden_channels, heads)] * self.num_layers
+        return layer_sizes(sizes[0], self.hidden_channels, sizes[1], self.num_layers, heads)
+
+    def _norm(self, width: int) -> Module | None:
+        if self.batch_norm:
+            return BatchNorm1d(width)
+        return LayerNorm(width) if self.layer_norm else None
+
+    def _roots(self, sizes: tuple[int, int], width: int) -> list[Dense]:
+        widths = [width] * (self.num_layers + 1)
+        if not self.linear_ends:
+            widths[0], widths[-1] = sizes
+        return [Dense(*pair) for pair in pairwise(widths)]
+
+    def _ends(self, sizes: tuple[int, int], width: int) -> LinearEnds:
+        return LinearEnds(sizes[0], width, sizes[1], self.hops, self.node_dropout)

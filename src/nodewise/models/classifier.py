@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
 from torch import Tensor
-from torch.nn import LayerNorm, Module, ModuleList, Parameter
+from torch.nn import Module, ModuleList, Parameter
 from torch.nn.functional import elu
+from torch_geometric.nn.inits import reset
 
+from nodewise.errors import InputError
+from nodewise.models.linear_ends import LinearEnds
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
@@ -28,13 +32,20 @@ Act = Callable[[Tensor], Tensor]
 class Classifier(Module):
     """Layers with dropout in front of each and an activation between them.
 
+    With linear `ends` the layers have one width: a linear layer in front brings the features to it,
+    and a last one makes logits of the rows. Deep stacks need that, residuals and a norm.
+
     Args:
-        convs: The layers.
+        convs: The layers; none for layers that consist of `roots` alone, without a graph.
         dropout: Rate at which entries of each layer's input are dropped.
         act: Activation between layers.
         output_act: Activation of the last layer; None for none.
         residual: Whether a layer between two of the same width adds its input to its output.
-        layer_norm: Whether hidden rows are normalized before their activation.
+        norms: What normalizes the hidden rows before their activation, a module for each hidden
+            layer, or nothing.
+        feature_dropout: Rate at which entries of the features are dropped; None for `dropout`.
+        roots: A separate weight for the node itself, added to each conv's output, or nothing.
+        ends: The linear layers in front and behind, or None.
     """
 
     if TYPE_CHECKING:
@@ -47,35 +58,49 @@ class Classifier(Module):
         act: Act = elu,
         output_act: Act | None = None,
         residual: bool = False,
-        layer_norm: bool = False,
+        norms: Sequence[Module] = (),
+        feature_dropout: float | None = None,
+        roots: Sequence[Module] = (),
+        ends: LinearEnds | None = None,
     ) -> None:
         super().__init__()
         self.convs = ModuleList(convs)
         self.dropout, self.act, self.output_act = dropout, act, output_act
-        self.residual = residual
-        hidden = [conv.heads * conv.out_channels for conv in convs[:-1]] if layer_norm else []
-        self.norms = ModuleList(LayerNorm(width) for width in hidden)
+        self.feature_dropout = dropout if feature_dropout is None else feature_dropout
+        self.residual, self.depth = residual, max(len(convs), len(roots))
+        self.norms, self.roots, self.ends = ModuleList(norms), ModuleList(roots), ends
 
     @property
     def layers(self) -> list[BaseConv]:
-        """The layers, first to last."""
+        """The convs, first to last."""
         return cast(list[BaseConv], list(self.convs))
 
     @property
     def uses_edge_weights(self) -> bool:
         """Whether any layer uses edge weights."""
-        return any(conv.aggregator.uses_edge_weights for conv in self.layers)
+        return self.needs_all_nodes or any(
+            conv.aggregator.uses_edge_weights for conv in self.layers
+        )
+
+    @property
+    def needs_all_nodes(self) -> bool:
+        """Whether features spread over so many hops that a receptive field saves nothing."""
+        return self.ends is not None and self.ends.hops > 0
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next(self.parameters()).dtype
 
     def reset_parameters(self) -> None:
         """Initialize all weights again."""
-        for conv in self.layers:
-            conv.reset_parameters()
-        for norm in self.norms:
-            cast(LayerNorm, norm).reset_parameters()
+        for part in (*self.convs, *self.norms, *self.roots, self.ends):
+            reset(part)
 
     def global_parameters(self) -> list[Parameter]:
-        """Theta_G of all layers."""
-        return [weight for conv in self.layers for weight in conv.global_parameters()]
+        """Theta_G of all layers; scales and biases of norms are not penalized."""
+        shared = [part for part in (self.ends, *self.roots) if part is not None]
+        weights = [weight for conv in self.layers for weight in conv.global_parameters()]
+        return [*weights, *(weight for part in shared for weight in part.parameters())]
 
     def local_parameters(self) -> list[Parameter]:
         """Theta_L of all layers."""
@@ -87,10 +112,16 @@ class Classifier(Module):
         """The nodes and edges that the outputs of `targets` depend on; build it once.
 
         Call the model on it: `model(field.take(x), field)` gives the rows of `targets`.
+
+        Raises:
+            InputError: The model needs all nodes.
         """
+        if self.needs_all_nodes:
+            raise InputError(
+                "hops", "the model needs all nodes", way_out="call it on the full graph"
+            )
         sizes = (num_nodes, num_nodes)
-        dtype = self.layers[0].weight.dtype
-        edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
+        edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, self._dtype)
         blocks = [conv.block(edge_index, sizes, edge_weight) for conv in self.layers]
         return ReceptiveField.of(blocks, targets)
 
@@ -110,8 +141,11 @@ class Classifier(Module):
             edge_weight: A weight for each edge, where the aggregator takes one.
             return_modulations: Whether to return the modulations, too; the penalty needs them.
         """
-        rows, modulations = self._through(len(self.layers), x, edge_index, edge_weight)
+        rows, modulations = self._through(self.depth, x, edge_index, edge_weight)
         logits = cast(Tensor, rows)
+        if self.ends is not None:
+            logits = self.ends.head(dropout(logits, self.dropout, self.training))
+            logits = logits if self.output_act is None else self.output_act(logits)
         return (logits, modulations) if return_modulations else logits
 
     def embed(
@@ -124,7 +158,8 @@ class Classifier(Module):
             edge_index: The edges, as `forward` takes them.
             edge_weight: A weight for each edge, where the aggregator takes one.
         """
-        rows, _ = self._through(len(self.layers) - 1, x, edge_index, edge_weight)
+        count = self.depth if self.ends is not None else self.depth - 1
+        rows, _ = self._through(count, x, edge_index, edge_weight)
         return rows.dense() if isinstance(rows, SparseRows) else rows
 
     def _through(
@@ -138,19 +173,39 @@ class Classifier(Module):
         x, modulations = as_features(x), Modulations()
         if not isinstance(edge_index, ReceptiveField):
             # Once for all layers: torch cannot add up several gradients of a sparse matrix.
-            sizes, dtype = (num_rows(x), num_rows(x)), self.layers[0].weight.dtype
-            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, dtype)
-        for i, conv in enumerate(self.layers[:count]):
-            graph = edge_index.blocks[i] if isinstance(edge_index, ReceptiveField) else edge_index
-            out, more = conv(
-                dropout(x, self.dropout, self.training), graph, edge_weight, return_modulations=True
-            )
-            x, modulations = self._finish(i, out, x, graph), modulations + more
+            sizes = (num_rows(x), num_rows(x))
+            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, self._dtype)
+        rate = self.feature_dropout
+        if self.ends is not None:
+            x = self.act(self.ends.front(dropout(x, rate, self.training), edge_index, edge_weight))
+            rate = self.dropout
+        for i, graph in enumerate(self._graphs(edge_index)[:count]):
+            dropped = dropout(x, rate, self.training)
+            out, more = self._layer(i, dropped, graph, edge_weight)
+            x, modulations, rate = self._finish(i, out, x, graph), modulations + more, self.dropout
         return x, modulations
+
+    def _graphs(self, graph: Tensor | ReceptiveField) -> Sequence[Any]:
+        """The graph of each layer: its block of a receptive field, or the edges."""
+        if isinstance(graph, ReceptiveField) and self.layers:
+            return graph.blocks
+        return [graph] * self.depth
+
+    def _layer(
+        self, i: int, x: Features, graph: Tensor | Block, edge_weight: Tensor | None
+    ) -> tuple[Tensor, Modulations]:
+        """The conv's output plus that of the root's weight, and the modulations."""
+        if not self.layers:
+            return self.roots[i](x), Modulations()
+        out, modulations = self.layers[i](x, graph, edge_weight, return_modulations=True)
+        if self.roots:
+            rows = self.roots[i](x)
+            out = out + (graph.rows_of_targets(rows) if isinstance(graph, Block) else rows)
+        return out, modulations
 
     def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
         """A layer's output after the normalization, activation and residual of this stack."""
-        if i + 1 == len(self.layers):
+        if self.ends is None and i + 1 == self.depth:
             return out if self.output_act is None else self.output_act(out)
         out = self.act(self.norms[i](out) if len(self.norms) else out)
         if self.residual and isinstance(x, Tensor) and x.size(1) == out.size(1):
@@ -158,9 +213,12 @@ class Classifier(Module):
         return out
 
 
+LayerSizes = Sequence[tuple[int, int, int]]
+
+
 def layer_sizes(
     in_channels: int, hidden_channels: int, out_channels: int, num_layers: int, heads: int = 1
-) -> list[tuple[int, int, int]]:
+) -> LayerSizes:
     """Input width, width of a head and heads, layer by layer.
 
     Heads are concatenated before the last layer, which has one.
@@ -170,36 +228,25 @@ def layer_sizes(
     return [(width, *size) for width, size in zip(widths, sizes, strict=True)]
 
 
-def localized_convs(
-    in_channels: int,
-    hidden_channels: int,
-    out_channels: int,
-    num_layers: int,
-    heads: int = 1,
-    **conv: Any,
-) -> list[LocalizedConv]:
-    """The layers of a localized stack; see `layer_sizes`.
+def localized_convs(sizes: LayerSizes, bottleneck: int = 0, **conv: Any) -> list[LocalizedConv]:
+    """The layers of a localized stack.
 
-    The first layer's generators have a bottleneck as wide as a head; see `LGCN` for the arguments.
+    Args:
+        sizes: What `layer_sizes` returned.
+        bottleneck: Width of the narrow layer in the node-level generators; 0 has one as wide as a
+            head in the first layer, and none in the others.
+        **conv: Further arguments of every `LocalizedConv`.
     """
-    sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
+    narrow = [bottleneck or (None if i else size) for i, (_, size, _) in enumerate(sizes)]
     return [
-        LocalizedConv(width, size, heads=count, bottleneck=None if i else hidden_channels, **conv)
-        for i, (width, size, count) in enumerate(sizes)
+        LocalizedConv(width, size, heads=heads, bottleneck=between, **conv)
+        for (width, size, heads), between in zip(sizes, narrow, strict=True)
     ]
 
 
-def film_convs(
-    in_channels: int,
-    hidden_channels: int,
-    out_channels: int,
-    num_layers: int,
-    heads: int = 1,
-    **conv: Any,
-) -> list[FilmConv]:
+def film_convs(sizes: LayerSizes, **conv: Any) -> list[FilmConv]:
     """The layers of a stack of GNN-FiLM; see `layer_sizes` and `FilmConv` for the arguments."""
-    sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
-    return [FilmConv(width, size, heads=count, **conv) for width, size, count in sizes]
+    return [FilmConv(width, size, heads=heads, **conv) for width, size, heads in sizes]
 
 
 class LGCN(Classifier):
@@ -227,9 +274,10 @@ class LGCN(Classifier):
         output_act: Act | None = None,
         **conv: Any,
     ) -> None:
+        heads = conv.pop("heads", 1)
         options = {"aggregator": self.aggregator, **conv}
-        sizes = (in_channels, hidden_channels, out_channels, num_layers)
-        super().__init__(localized_convs(*sizes, **options), dropout, output_act=output_act)
+        sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
+        super().__init__(localized_convs(sizes, **options), dropout, output_act=output_act)
 
 
 class LGIN(LGCN):

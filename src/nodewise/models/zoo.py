@@ -17,7 +17,7 @@ from nodewise.errors import InputError, UnknownNameError
 from nodewise.models.architecture import Architecture
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.baselines.planetoid import EitherPlanetoid
-from nodewise.models.classifier import Classifier, film_convs, localized_convs
+from nodewise.models.classifier import Classifier, LayerSizes, film_convs, localized_convs
 from nodewise.nn.aggregators import Aggregator, AggregatorFactory, Gat, WeightedSum
 from nodewise.nn.aggregators.sums import GCN_RULE
 from nodewise.nn.base_conv import BaseConv
@@ -51,20 +51,38 @@ def gat(arch: Architecture) -> AggregatorFactory:
     return make
 
 
-def localized(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
+def mean(arch: Architecture) -> AggregatorFactory:
+    """SAGE's mean over the neighbors; the node itself has a separate weight (`root`)."""
+    return lambda out, heads: WeightedSum(arch.rule(BlockRule("none", "count")))
+
+
+def localized(
+    row: Row, arch: Architecture, sizes: LayerSizes, aggregator: AggregatorFactory
+) -> Sequence[BaseConv]:
     """The paper's layers, with the row's levels switched on."""
     return localized_convs(
+        sizes,
+        arch.bottleneck,
         node_level=row.node_level,
         edge_level=row.edge_level,
         localization=arch.localization_options(row.localizes_bias and row.node_level),
+        aggregator=aggregator,
         **arch.conv_options(),
-        **sizes,
     )
 
 
-def film(row: Row, arch: Architecture, **sizes: Any) -> Sequence[BaseConv]:
+def film(
+    row: Row, arch: Architecture, sizes: LayerSizes, aggregator: AggregatorFactory
+) -> Sequence[BaseConv]:
     """GNN-FiLM's layers."""
-    return film_convs(**arch.conv_options(), **sizes)
+    return film_convs(sizes, aggregator=aggregator, **arch.conv_options())
+
+
+def no_convs(
+    row: Row, arch: Architecture, sizes: LayerSizes, aggregator: AggregatorFactory
+) -> Sequence[BaseConv]:
+    """No layer that uses the graph."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -111,17 +129,10 @@ class Row:
 
     def build(self, sizes: Sizes, arch: Architecture) -> Classifier:
         """The model."""
-        convs = self.convs(
-            self,
-            arch,
-            in_channels=sizes.in_channels,
-            hidden_channels=arch.hidden_channels,
-            out_channels=sizes.out_channels,
-            num_layers=arch.num_layers,
-            heads=arch.heads if self.has_heads else 1,
-            aggregator=self.backbone(arch),
-        )
-        return Classifier(convs, **arch.stack_options())
+        widths = (sizes.in_channels, sizes.out_channels)
+        heads = arch.heads if self.has_heads else 1
+        convs = self.convs(self, arch, arch.layer_sizes(widths, heads), self.backbone(arch))
+        return arch.stack(convs, widths, heads)
 
     def paper_count(self, model: Module) -> int:
         """The parameters as the paper counts them: weights, and biases only of GIN's MLP."""
@@ -189,6 +200,30 @@ def _levels(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
     return {f"{family}{tag}": Row(family, backbone, *on, **row) for tag, on in levels.items()}
 
 
+# A stack that can be deep: one width, a separate weight for the node itself, residuals and norms.
+STRONG: Final[Mapping[str, Any]] = {
+    "linear_ends": True,
+    "root": True,
+    "residual": True,
+    "layer_norm": True,
+    "hidden_channels": 64,
+    "bottleneck": 8,
+    "act": "relu",
+    "bias": True,
+    "input_dropout": 0.5,
+    "modulator_init": "zeros",
+}
+
+NARROW_HEADS: Final[Mapping[str, Any]] = {"hidden_channels": 8}
+
+
+def _strong(family: str, twin: str, backbone: Any, **row: Any) -> dict[str, Row]:
+    """A strong model, and its localized twin with each of its levels."""
+    base = {family: Row(family, backbone, defaults=row.pop("defaults", STRONG), **row)}
+    defaults = base[family].defaults
+    return {**base, **_levels(twin, backbone, defaults=defaults, **row)}
+
+
 ZOO: Final[dict[str, Row | GraphRow]] = {
     "DeepWalk": GraphRow("DeepWalk", DeepWalk),
     "Planetoid": GraphRow("Planetoid", EitherPlanetoid),
@@ -202,6 +237,11 @@ ZOO: Final[dict[str, Row | GraphRow]] = {
     **_widths("GIN", gin, defaults={"bias": True}, counts_bias=True),
     "GIN-FiLM": Row("GIN-FiLM", gin, convs=film, defaults={"bias": True}, counts_bias=True),
     **_levels("LGIN", gin, localizes_bias=True, defaults={"bias": True}),
+    "MLP": Row("MLP", mean, convs=no_convs, defaults=STRONG),
+    **_strong("SAGE", "LSAGE", mean),
+    **_strong("GCN-strong", "LGCN-strong", gcn),
+    **_strong("GIN-strong", "LGIN-strong", gin),
+    **_strong("GAT-strong", "LGAT-strong", gat, has_heads=True, defaults=STRONG | NARROW_HEADS),
 }
 
 

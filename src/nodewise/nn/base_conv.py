@@ -32,7 +32,14 @@ from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbors import check_edge_index
-from nodewise.ops.sparse import Features, SparseRows, as_features, check_rows, num_rows
+from nodewise.ops.sparse import (
+    Features,
+    SparseRows,
+    as_features,
+    check_rows,
+    num_rows,
+    row_width,
+)
 
 Inputs = Features | tuple[Features, Features]
 
@@ -103,8 +110,8 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     def _set_widths(self, x: Features, x_target: Features | None) -> None:
         """Set the sizes that are not known yet from the first input."""
-        check_rows(x, source := _width(x))
-        target = source if x_target is None else _width(x_target)
+        check_rows(x, source := row_width(x))
+        target = source if x_target is None else row_width(x_target)
         pair = not isinstance(self.in_channels, int) or source != target
         self.in_channels = (source, target) if pair else source
         self._materialize()
@@ -284,7 +291,3 @@ def _read_width(conv: Any, _: Any) -> None:
         conv.in_channels = width if isinstance(pair, int) else (width, pair[1])
         if -1 not in conv.widths:
             conv._materialize()
-
-
-def _width(x: Features) -> int:
-    return x.width if isinstance(x, SparseRows) else x.size(-1)

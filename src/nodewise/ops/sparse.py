@@ -219,6 +219,11 @@ def num_rows(x: Features) -> int:
     return x.num_rows if isinstance(x, SparseRows) else x.size(0)
 
 
+def row_width(x: Features) -> int:
+    """The size of a row of either kind of features."""
+    return x.width if isinstance(x, SparseRows) else x.size(-1)
+
+
 def take_rows(x: Features, index: Tensor) -> Features:
     """Rows of either kind of features."""
     return x.take(index) if isinstance(x, SparseRows) else x[index]

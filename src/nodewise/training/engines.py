@@ -7,7 +7,7 @@ mini-batches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -36,11 +36,13 @@ class Loss(NamedTuple):
     global_weights: Tensor
     local_weights: Tensor
     modulations: Tensor
+    consistency: Tensor
 
     @property
     def total(self) -> Tensor:
         """The sum of all terms."""
-        return self.cross_entropy + self.global_weights + self.local_weights + self.modulations
+        weights = self.global_weights + self.local_weights + self.modulations
+        return self.cross_entropy + weights + self.consistency
 
     def values(self) -> dict[str, float]:
         """The terms as numbers."""
@@ -69,6 +71,20 @@ class TrainingGraph(NamedTuple):
         """The arguments of a model; weights only if there are any, since many models take none."""
         args = (self.x, self.edge_index)
         return args if self.edge_weight is None else (*args, self.edge_weight)
+
+
+def disagreement(passes: Sequence[Tensor], temperature: float) -> Tensor:
+    """The mean squared distance of several predictions from their mean, sharpened.
+
+    Args:
+        passes: Logits (N, classes) of each pass.
+        temperature: T; the mean p becomes p^(1/T), normalized. Below one it is sharpened.
+    """
+    probabilities = torch.stack([logits.softmax(1) for logits in passes])
+    with torch.no_grad():
+        goal = probabilities.mean(0).pow(1 / temperature)
+        goal = goal / goal.sum(1, keepdim=True)
+    return (probabilities - goal).square().sum(2).mean()
 
 
 class Engine(ABC):
@@ -128,13 +144,33 @@ class GradientEngine(Engine):
         logits, y, modulations = self.outputs(part)
         terms = self.recipe.penalty(*self.penalized(), modulations)
         fit = cross_entropy(logits, y, reduction=self.recipe.optimization.loss_reduction)
-        return Loss(fit, *terms), logits, y
+        return Loss(fit, *terms, fit.new_zeros(())), logits, y
+
+    def _consistent_loss(self) -> Loss:
+        """The loss of training nodes, and how far predictions under other dropout masks differ.
+
+        Several passes over all nodes; each is drawn to the mean prediction, sharpened (GRAND).
+        """
+        how = self.recipe.optimization
+        nodes = torch.from_numpy(self.graph.split.train.copy()).to(self.graph.y.device)
+        passes = [
+            self.model(*self.graph.inputs, return_modulations=True) for _ in range(how.samples)
+        ]
+        terms = [self.recipe.penalty(*self.penalized(), found) for _, found in passes]
+        fits = [
+            cross_entropy(logits[nodes], self.graph.y[nodes], reduction=how.loss_reduction)
+            for logits, _ in passes
+        ]
+        apart = disagreement([logits for logits, _ in passes], how.temperature)
+        means = [torch.stack(parts).mean() for parts in zip(*terms, strict=True)]
+        return Loss(torch.stack(fits).mean(), *means, how.consistency * apart)
 
     def step(self) -> Loss:
         """One step over all training nodes."""
         self.model.train()
         self.optimizer.zero_grad()
-        loss, _, _ = self._loss("train")
+        consistent = self.recipe.optimization.consistency > 0
+        loss = self._consistent_loss() if consistent else self._loss("train")[0]
         loss.total.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
         self.optimizer.step()
         return Loss(*(term.detach() for term in loss))
@@ -188,16 +224,21 @@ class FieldEngine(GradientEngine):
         for part, numbers in graph.split:
             nodes = torch.from_numpy(numbers.copy()).to(graph.y.device)
             if part != "test":
-                field = model.receptive_field(
-                    graph.edge_index, len(graph.y), nodes, graph.edge_weight
-                )
-                self._parts[part] = (field.take(graph.x), field, graph.y[nodes])
+                self._parts[part] = (*self._inputs(nodes), graph.y[nodes])
+
+    def _inputs(self, nodes: Tensor) -> tuple[tuple[Any, ...], Tensor | slice]:
+        """What the model takes for some nodes, and the rows of its output that are theirs."""
+        if self.model.needs_all_nodes:
+            return self.graph.inputs, nodes
+        count, (edge_index, *weight) = len(self.graph.y), self.graph.inputs[1:]
+        field = self.model.receptive_field(edge_index, count, nodes, *weight)
+        return (field.take(self.graph.x), field), slice(None)
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
         """The outputs, computed on the receptive field of these nodes."""
-        x, field, y = self._parts[part]
-        logits, modulations = self.model(x, field, return_modulations=True)
-        return logits, y, modulations
+        inputs, rows, y = self._parts[part]
+        logits, modulations = self.model(*inputs, return_modulations=True)
+        return logits[rows], y, modulations
 
     def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
         """The model's global and local parameters."""
@@ -276,7 +317,7 @@ class OnceEngine(Engine):
         nodes = self._nodes[part]
         logits, y = self.logits()[nodes], self.graph.y[nodes]
         zero = torch.zeros(())
-        loss = Loss(cross_entropy(logits, y), zero, zero, zero)
+        loss = Loss(cross_entropy(logits, y), zero, zero, zero, zero)
         return loss, float((logits.argmax(1) == y).double().mean())
 
     @torch.no_grad()

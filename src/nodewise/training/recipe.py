@@ -34,12 +34,19 @@ class Optimization:
         loss_reduction: Whether cross-entropy is summed over the training nodes or their mean.
         optimizer: The optimizer.
         learning_rate: Its learning rate.
+        consistency: Weight of the loss that draws predictions under several dropout masks to their
+            mean, on all nodes (GRAND); 0 leaves it out.
+        samples: How many masks.
+        temperature: How far that mean is sharpened: below one, it is.
     """
 
     features: Literal["none", "row-sum", "unit"] = "row-sum"
     loss_reduction: Literal["mean", "sum"] = "mean"
     optimizer: Literal["adam"] = "adam"
     learning_rate: float = 0.005
+    consistency: float = 0.0
+    samples: int = 2
+    temperature: float = 0.5
 
 
 _GROUPS: dict[str, type] = {
@@ -53,10 +60,21 @@ _RENAMED_KEYS = {"max_neighbours": "max_neighbors"}
 _RENAMED_VALUES = {("normalization", "own"): "default"}
 _RATE = (0.0, 0.999)
 _BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("hidden_channels", "num_layers", "heads", "epochs", "patience"), (1, 10**9)),
+    **dict.fromkeys(("hidden_channels", "heads", "epochs", "patience", "samples"), (1, 10**9)),
     **dict.fromkeys(
-        ("input_dropout", "weight_dropout", "message_dropout", "attention_dropout"), _RATE
+        (
+            "input_dropout",
+            "weight_dropout",
+            "message_dropout",
+            "attention_dropout",
+            "node_dropout",
+        ),
+        _RATE,
     ),
+    "feature_dropout": (-1.0, 0.999),
+    **dict.fromkeys(("hops", "bottleneck", "num_layers"), (0, 10**9)),
+    "consistency": (0.0, 1e6),
+    "temperature": (0.01, 1.0),
     **dict.fromkeys(("lambda_global", "lambda_local", "lambda_modulation"), (0.0, 1e12)),
     "learning_rate": (1e-12, 1e3),
     "max_neighbors": (0, 10**9),
