@@ -43,7 +43,8 @@ def test_gin_counts_the_bias_of_its_mlp(name: str, count: int) -> None:
 def test_counts_are_those_that_the_paper_prints(name: str) -> None:
     printed = printed_parameters(name, "cora")
     found = paper_count(name, build_model(name, 1433, 7, 2708))
-    assert (printed is None) == (":" in name or name == "GCN-tuned")
+    ours = ("GCN-tuned", "MLP", "SAGE", "LSAGE")
+    assert (printed is None) == (":" in name or "-strong" in name or name in ours)
     if printed is not None:
         assert abs(found - printed) <= max(1000, 0.012 * printed)
 

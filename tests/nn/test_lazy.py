@@ -62,9 +62,9 @@ def test_the_first_input_decides_the_shapes(name: str, x: Tensor) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_lazy_layer_computes_what_an_eager_one_does(name: str, x: Tensor) -> None:
-    eager = MAKERS[name](6).double()
-    lazy = MAKERS[name](-1)
-    lazy.load_state_dict(eager.double().state_dict())
+    eager = MAKERS[name](6).double().eval()
+    lazy = MAKERS[name](-1).eval()
+    lazy.load_state_dict(eager.state_dict())
     assert shapes(lazy) == shapes(eager) and repr(lazy) == repr(eager)
     torch.testing.assert_close(lazy.double()(x.double(), EDGES), eager(x.double(), EDGES))
 
