@@ -1,4 +1,4 @@
-"""Write the parts of pages that come from the program: commands, and the settings of recipes.
+"""Write the parts of pages that come from the program: commands, data sets, settings of recipes.
 
 Run it after a change of either, `python docs/make_reference.py`; a test checks the pages.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import astuple, fields
 from inspect import getdoc
 from typing import Any, get_type_hints
 
@@ -15,6 +15,7 @@ from markers import Maker, write
 from typer.main import get_command
 
 from nodewise.cli.app import app
+from nodewise.data.published.catalog import DATASETS, Counts, Dataset
 from nodewise.training.recipe import Recipe, load_recipe, recipe_names
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ((?:.+\n?)(?:        .+\n?)*)", re.MULTILINE)
@@ -77,6 +78,21 @@ def _default(param: Any) -> str:
     return f"`{param.default}`"
 
 
+def datasets() -> str:
+    """A row for every data set."""
+    head = "| data set | nodes | edges | features | classes | default split | source |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|---|---|", *map(_dataset_row, DATASETS.values())])
+
+
+def _dataset_row(dataset: Dataset) -> str:
+    counts = dataset.counts or Counts.of(dataset.read({}))
+    sizes = " | ".join(f"{size:,}" for size in astuple(counts))
+    split = "`random`" if dataset.default_stored is None else "`public`"
+    source = dataset.source.removeprefix("https://github.com/")
+    link = source if source == dataset.source else f"[{source}]({dataset.source})"
+    return f"| `{dataset.name}` | {sizes} | {split} | {link} |"
+
+
 def meanings(group: type) -> dict[str, str]:
     """What the keys of a part of a recipe mean, from its docstring."""
     _, _, attributes = (getdoc(group) or "").partition("Attributes:\n")
@@ -110,7 +126,7 @@ def _cells(values: tuple[Any, ...]) -> str:
     return " | ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
-MAKERS: dict[str, Maker] = {"commands": reference, "recipe": recipe_table}
+MAKERS: dict[str, Maker] = {"commands": reference, "datasets": datasets, "recipe": recipe_table}
 
 if __name__ == "__main__":
     write(MAKERS)

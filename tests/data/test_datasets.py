@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
-from torch_geometric.datasets import Amazon, Planetoid
+from torch_geometric.datasets import Amazon, Coauthor, Planetoid
 from torch_geometric.transforms import LargestConnectedComponents
 
 import nodewise as nw
@@ -25,6 +25,11 @@ REAL = {
     "amazon": (13381, 245778, 767, 10),
     "chameleon": (2277, 31371, 2325, 5),
     "chameleon-filtered": (890, 8854, 2325, 5),
+    "squirrel-filtered": (2223, 46998, 2089, 5),
+    "actor": (7600, 26659, 932, 5),
+    "minesweeper": (10000, 39402, 7, 2),
+    "cornell": (183, 277, 1703, 5),
+    "coauthor-cs": (18333, 81894, 6805, 15),
 }
 SIZES = {
     "cora": (140, 500, 1000),
@@ -32,6 +37,11 @@ SIZES = {
     "amazon": (200, 500, 1000),
     "chameleon": (100, 500, 1000),
     "chameleon-filtered": (409, 287, 194),
+    "squirrel-filtered": (1053, 718, 452),
+    "actor": (3648, 2432, 1520),
+    "minesweeper": (5000, 2500, 2500),
+    "cornell": (87, 59, 37),
+    "coauthor-cs": (300, 500, 1000),
 }
 
 
@@ -82,6 +92,9 @@ def test_ways_to_name_a_split(mini: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert split_of(drawn) == nw.random_split(drawn.y, val=100, test=None, seed=3)
     assert sizes(drawn) == (60, 100, 450)
     assert split_of(nw.load_dataset("mini", mini, split=own)) == own
+    assert sizes(nw.load_dataset("mini", mini, split="few")) == (60, 101, 449)
+    many = nw.load_dataset("mini", mini, split="many", seed=3)
+    assert split_of(many) == nw.sensible_split(many.y, 3)[0]
 
 
 def test_a_split_that_cannot_be_had(mini: Path) -> None:
@@ -123,7 +136,7 @@ def test_toy_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("name", REAL)
 def test_real_graphs(name: str, data_root: Path) -> None:
     before = sorted(data_root.rglob("*"))
-    data = nw.load_dataset(name)
+    data = nw.load_dataset(name, sparse=True)
     nodes, edges, features, classes = REAL[name]
     assert data.x.shape == (nodes, features) and data.x.dtype == torch.float32
     assert data.edge_index.shape == (2, 2 * edges) and int(data.y.max()) + 1 == classes
@@ -150,12 +163,33 @@ def test_the_splits_of_the_paper_are_the_same_for_good(data_root: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["chameleon", "chameleon-filtered"])
+@pytest.mark.parametrize(
+    "name",
+    ["chameleon", "chameleon-filtered", "squirrel-filtered", "actor", "minesweeper", "cornell"],
+)
 def test_ten_stored_splits(name: str, data_root: Path) -> None:
     splits = {split_of(nw.load_dataset(name, split=k)) for k in range(10)}
     assert len(splits) == 10
     with pytest.raises(SplitError, match="10 stored splits"):
         nw.load_dataset(name, split=10)
+
+
+# The split `few` needs forty nodes of each class.
+FEW = {name: classes for name, (_, _, _, classes) in REAL.items() if name != "cornell"}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_splits_for_every_real_graph(name: str, data_root: Path) -> None:
+    many = sizes(data := nw.load_dataset(name, split="many", sparse=True))
+    labeled = int((data.y >= 0).sum())
+    assert sum(many) == labeled and many[0] == pytest.approx(0.6 * labeled, abs=20)
+    if name in FEW:
+        few = sizes(nw.load_dataset(name, split="few", sparse=True))
+        assert few[:2] == (20 * FEW[name], 500 if labeled >= 3000 else labeled // 6)
+        assert sum(few) == labeled
+    else:
+        with pytest.raises(SplitError, match="has 16 nodes"):
+            nw.load_dataset(name, split="few", sparse=True)
 
 
 def test_amazon_has_no_stored_split_and_filtered_no_room_for_the_usual_one(data_root: Path) -> None:
@@ -220,6 +254,18 @@ def test_pyg_reads_the_same_amazon_graph(data_root: Path, tmp_path: Path) -> Non
     assert torch.equal(data.x.to_dense(), judge.x) and torch.equal(data.y, judge.y)
     assert torch.equal(data.edge_index, judge.edge_index)
     assert data.class_names[4] == "Computer Components"
+
+
+def test_pyg_reads_the_same_coauthor_graph(data_root: Path, tmp_path: Path) -> None:
+    link(data_root / "coauthor" / "ms_academic_cs.npz", tmp_path / "CS" / "raw")
+    judge, data = Coauthor(str(tmp_path), "CS")[0], nw.load_dataset("coauthor-cs", sparse=True)
+    assert torch.equal(data.edge_index, judge.edge_index) and torch.equal(data.y, judge.y)
+    # PyG sets every count to 1. A dense copy of ours would be another 500 MB.
+    rows = data.x.crow_indices().diff()
+    assert torch.equal(rows, judge.x.count_nonzero(1))
+    assert bool(judge.x[torch.arange(18333).repeat_interleave(rows), data.x.col_indices()].all())
+    assert data.feature_names[0] == "1 dimensional" and len(set(data.feature_names)) == 6805
+    assert len(data.class_names) == 15
 
 
 def path_graph(*labels: int) -> RawGraph:

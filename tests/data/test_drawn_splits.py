@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nodewise as nw
-from nodewise.data.drawn_splits import hold_out, random_split
+from nodewise.data.drawn_splits import few_labels_split, hold_out, random_split
 from nodewise.errors import SplitError
 
 LABELS = np.arange(2000) % 4
@@ -32,6 +32,36 @@ def test_every_class_learns_validates_and_tests_from_three_nodes_on(
 def test_sixty_twenty_twenty_within_each_class() -> None:
     split, _ = nw.sensible_split(np.repeat([0, 1], [50, 10]))
     assert [len(nodes) for _, nodes in split] == [36, 12, 12]
+
+
+@given(st.lists(st.integers(3, 30), min_size=2, max_size=4), st.sampled_from(["1/9/9", "98/1/1"]))
+def test_in_any_ratio_every_class_has_a_node_in_every_part(sizes: list[int], ratio: str) -> None:
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    split, _ = nw.sensible_split(y, ratio=ratio)
+    assert all(len(set(y[nodes])) == len(sizes) for _, nodes in split)
+    assert sum(len(nodes) for _, nodes in split) == len(y)
+
+
+def test_another_ratio() -> None:
+    y = np.repeat([0, 1], [50, 10])
+    split, _ = nw.sensible_split(y, ratio="8/1/1")
+    assert [len(nodes) for _, nodes in split] == [48, 6, 6]
+    assert nw.sensible_split(y, ratio="0.6/0.2/0.2")[0] == nw.sensible_split(y)[0]
+
+
+@pytest.mark.parametrize(("nodes", "val"), [(2994, 499), (3000, 500), (6000, 500)])
+def test_few_labels(nodes: int, val: int) -> None:
+    y = np.append(np.arange(nodes) % 3, [-1] * 100)
+    split = few_labels_split(y, 1)
+    assert np.bincount(y[split.train]).tolist() == [20] * 3
+    assert (len(split.val), len(split.test)) == (val, nodes - 60 - val)
+    assert split == few_labels_split(torch.as_tensor(y), 1) != few_labels_split(y, 2)
+
+
+def test_few_labels_need_forty_nodes_of_each_class() -> None:
+    with pytest.raises(SplitError, match=r"class 1 has 39 nodes.*the split 'many'"):
+        few_labels_split(np.repeat([0, 1, 2], [50, 39, 45]))
+    few_labels_split(np.repeat([0, 1], [50, 40]))
 
 
 def test_the_seed_decides_and_nothing_else() -> None:

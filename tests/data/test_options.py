@@ -13,7 +13,7 @@ import tomli_w
 
 import nodewise as nw
 from nodewise.data.options import current_options
-from nodewise.errors import InputError, UnknownNameError
+from nodewise.errors import InputError, SplitError, UnknownNameError
 
 OTHERS: dict[str, Any] = {
     "label": "topic",
@@ -30,6 +30,7 @@ OTHERS: dict[str, Any] = {
     "missing": "zero",
     "scale": False,
     "split": "part",
+    "split_ratio": "8/1/1",
     "sparse": True,
 }
 
@@ -72,6 +73,9 @@ def test_an_unknown_name_is_answered_with_the_nearest(wrong: dict[str, Any], say
 def test_options_that_contradict_each_other() -> None:
     with pytest.raises(InputError, match="max_vocabulary: is a count of words"):
         nw.ReadOptions(max_vocabulary=0)
+    for ratio in ("60/40", "60-20-20", "80/20/0", "1/1/nan", "inf/1/1"):
+        with pytest.raises(SplitError, match=r"three positive numbers.*such as 60/20/20"):
+            nw.ReadOptions(split_ratio=ratio)
     nodes = pd.DataFrame({"id": [0, 1, 2], "size": [1.0, 2.0, 4.0]})
     fitted = nw.read_graph(nodes, [(0, 1)]).preprocessing
     with pytest.raises(InputError, match="are fixed by the preprocessing"):

@@ -38,6 +38,29 @@ Root = Annotated[
 ]
 
 
+MetricName = Annotated[
+    str | None,
+    typer.Option(
+        "--metric",
+        help="What stopping maximizes: accuracy, balanced_accuracy, macro_f, roc_auc, "
+        "average_precision, log_loss (default: the recipe's; of tables whose classes differ "
+        "fourfold in size, roc_auc or macro_f).",
+    ),
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight", help="balanced: every class counts the same in the loss (default: none)."
+    ),
+]
+
+
+def with_keys(settings: list[str] | None, **keys: str | None) -> list[str]:
+    """Settings as `KEY=VALUE`, with those that options of their own have given."""
+    named = [f"{key}={value.replace('-', '_')}" for key, value in keys.items() if value is not None]
+    return [*(settings or ()), *named]
+
+
 def set_threads(threads: int | None) -> None:
     """Compute with that number of threads from now on."""
     if threads is not None:

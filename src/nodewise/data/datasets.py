@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from nodewise.data.checks import check_data
-from nodewise.data.drawn_splits import random_split
+from nodewise.data.drawn_splits import NAMED_SPLITS, random_split
 from nodewise.data.features import to_tensor
 from nodewise.data.published.catalog import Dataset, find_dataset
 from nodewise.data.published.files import data_root
@@ -26,10 +26,10 @@ def load_dataset(
     root: str | Path | None = None,
     *,
     sparse: bool | None = False,
-    split: Split | int | Literal["public", "random"] | None = None,
+    split: Split | int | Literal["public", "random", "few", "many"] | None = None,
     seed: int = 0,
 ) -> Data:
-    """Load a data set by name: toy, cora, citeseer, amazon, chameleon or chameleon-filtered.
+    """Load a data set by name, such as "cora"; `nodewise datasets` lists them.
 
     Raw files that are not under the data root are downloaded and checked. Features are those of
     the files; a recipe says how they are normalized.
@@ -40,8 +40,9 @@ def load_dataset(
         sparse: Whether `x` is a `torch.sparse_csr` tensor; None decides by density and size, as
             `read_graph` does. Much of PyG requires it to be dense.
         split: None for the data set's default; a `Split`; k for the k-th split stored with the
-            data; "public" for the first of those; "random" for a drawn one.
-        seed: Which random split, where one is drawn.
+            data; "public" for the first of those; "random" for one drawn as the paper does; "few"
+            for 20 training nodes of each class; "many" for 60 % of each class.
+        seed: Which split, where one is drawn.
 
     Returns:
         A graph with `x` (nodes, features) float32, `edge_index` (2, edges) with both directions of
@@ -109,8 +110,10 @@ def _choose_split(
     choice = dataset.default_stored if split is None else split
     if choice is None or choice == "random":
         return random_split(graph.y, dataset.per_class, dataset.val, dataset.test, seed)
+    if choice in NAMED_SPLITS:
+        return NAMED_SPLITS[choice](graph.y, seed)
     if isinstance(choice, str) and choice != "public":
-        raise UnknownNameError("split", choice, ("public", "random"))
+        raise UnknownNameError("split", choice, ("public", "random", *NAMED_SPLITS))
     return _stored_split(dataset, graph, 0 if choice == "public" else int(choice))
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from nodewise.data.ratios import RATIO, shares_of
 from nodewise.data.split_checks import node_numbers
 from nodewise.data.splits import Split, check_below
 from nodewise.errors import SplitError
 from nodewise.randomness import FrozenRandom
+
+_FEW, _FEW_OF = 20, 40  # training nodes of a class, and how many it must have for that
 
 
 def random_split(
@@ -77,8 +81,45 @@ def hold_out(train: ArrayLike, y: ArrayLike, test: ArrayLike = (), share: int = 
     return Split(nodes[~np.isin(nodes, val)], val, node_numbers("test", test))
 
 
-def sensible_split(y: ArrayLike, seed: int = 0) -> tuple[Split, str]:
-    """Draw 60 % of each class to train on, 20 % to validate, 20 % to test.
+def few_labels_split(y: ArrayLike, seed: int = 0) -> Split:
+    """Draw 20 training nodes of each class, 500 validation nodes, and test on the rest.
+
+    With fewer than 3,000 labels, a sixth of them are validation nodes.
+
+    Args:
+        y: Labels, one per node; nodes with a negative label are never drawn.
+        seed: Which split.
+
+    Raises:
+        SplitError: A class has fewer than 40 nodes.
+    """
+    counts = torch.bincount((labels := torch.as_tensor(y).cpu())[labels >= 0])
+    if counts.numel() and int(counts.min()) < _FEW_OF:
+        raise SplitError(
+            "y",
+            f"few labels are {_FEW} training nodes of each class and as many to score, but class "
+            f"{int(counts.argmin())} has {int(counts.min())} nodes",
+            value=int(counts.min()),
+            way_out="draw the split 'many', which takes 60 % of each class",
+        )
+    labeled = int(counts.sum())
+    return random_split(y, _FEW, 500 if labeled >= 3000 else labeled // 6, None, seed)
+
+
+def many_labels_split(y: ArrayLike, seed: int = 0) -> Split:
+    """Draw 60 % of each class to train on, 20 % to validate, 20 % to test, as `sensible_split`."""
+    return sensible_split(y, seed)[0]
+
+
+# Splits that any graph with enough labels can have, by the names that `--split` takes.
+NAMED_SPLITS: Final[dict[str, Callable[[ArrayLike, int], Split]]] = {
+    "few": few_labels_split,
+    "many": many_labels_split,
+}
+
+
+def sensible_split(y: ArrayLike, seed: int = 0, ratio: str = RATIO) -> tuple[Split, str]:
+    """Draw 60 % of each class to train on, 20 % to validate, 20 % to test, or in another ratio.
 
     Each class has at least one node in each part; with two labeled nodes it has none to test. The
     same seed gives the same split on every platform.
@@ -86,18 +127,20 @@ def sensible_split(y: ArrayLike, seed: int = 0) -> tuple[Split, str]:
     Args:
         y: Labels, one per node; nodes with a negative label are never drawn.
         seed: Which split.
+        ratio: Training, validation and test nodes, three numbers such as 80/10/10.
 
     Returns:
         The split, and a sentence that describes it.
 
     Raises:
-        SplitError: There are no labels, or a class has only one.
+        SplitError: There are no labels, a class has only one, or the ratio is none.
     """
+    _, val, test = shares_of(ratio)
     labels = torch.as_tensor(y).cpu().numpy()
     order = FrozenRandom(seed, "sensible split").permutation(len(labels))
     members = [order[labels[order] == label] for label in np.unique(labels[labels >= 0])]
     _check_members(labels, members)
-    parts = zip(*map(_three_parts, members), strict=True)
+    parts = zip(*(_three_parts(nodes, val, test) for nodes in members), strict=True)
     split = Split(*(np.concatenate(part) for part in parts))
     return split, _sentence(split, sum(len(nodes) < 3 for nodes in members), seed)
 
@@ -126,10 +169,13 @@ def _first_of_each_class(
     return np.concatenate(chosen)
 
 
-def _three_parts(nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Train, validation and test nodes of one class."""
-    val = max(1, round(0.2 * len(nodes)))
-    test = val if len(nodes) > 2 else 0
+def _three_parts(
+    nodes: NDArray[np.int64], val_share: float, test_share: float
+) -> tuple[NDArray[np.int64], ...]:
+    """Train, validation and test nodes of one class; each has one, from three nodes on."""
+    count = len(nodes)
+    val = max(1, min(round(val_share * count), count - 2))
+    test = max(1, min(round(test_share * count), count - val - 1)) if count > 2 else 0
     return nodes[val + test :], nodes[:val], nodes[val : val + test]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, Self, TypeVar, get_args
 
+from nodewise.data.ratios import RATIO, shares_of
 from nodewise.errors import InputError, UnknownNameError
 
 Missing = Literal["error", "mean", "median", "zero"]
@@ -54,6 +55,8 @@ class ReadOptions:
         unlabeled: Further texts in that column that mean no label, such as "unknown".
         split: The column with the values train, val, test or nothing; by default one called
             `split`.
+        split_ratio: Training, validation and test nodes of the split that commands draw where the
+            table has none; `sensible_split` draws it in Python.
         source: The column of edges where they start; by default one called so, else the first.
         target: The column of edges where they end; by default one called so, else the second.
         weight: The column of edge weights, if they are to be used.
@@ -136,6 +139,10 @@ class ReadOptions:
         default=None,
         metadata=_shown("--split-column", help="Column with the values train, val and test."),
     )
+    split_ratio: str = field(
+        default=RATIO,
+        metadata=_shown("--split-ratio", help="Of the split that is drawn where a table has none."),
+    )
     sparse: bool | None = field(
         default=None, metadata=_shown(help="Not on the command line: training decides by density.")
     )
@@ -147,6 +154,7 @@ class ReadOptions:
             object.__setattr__(self, name, empty if given is None else _names(given))
         _check_known("missing", self.missing, get_args(Missing))
         _check_known("text_as", self.text_as, get_args(TextAs))
+        shares_of(self.split_ratio)
         if self.max_vocabulary < 1:
             raise InputError(
                 "max_vocabulary",

@@ -99,6 +99,10 @@ class Split:
         order = FrozenRandom(0, "fewer validation nodes").permutation(len(self.val))
         return Split(self.train, self.val[order[:count]], self.test)
 
+    def with_validation_learned(self) -> Split:
+        """The same split with its validation nodes among those to train on."""
+        return Split(np.concatenate([self.train, self.val]), np.empty(0, np.int64), self.test)
+
     def sha256(self) -> str:
         """The split's fingerprint, 64 hexadecimal digits.
 

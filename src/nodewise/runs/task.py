@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,8 @@ def dataset_source(
 
     Args:
         dataset: The data set's name.
-        split: "public", "random", the number of a stored split, or None for the default.
+        split: "public", "random", "few", "many", the number of a stored split, or None for the
+            default.
         split_seed: Which random split.
         validation: Use only so many of the validation nodes; 0 for all.
     """
@@ -67,6 +70,35 @@ def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu"
     return task
 
 
+@dataclass(frozen=True)
+class TaskMaker:
+    """Makes tasks of one graph in any process, which reads it once.
+
+    Attributes:
+        source: Where graph and split come from, for `load_source`.
+        root: The folder of raw files.
+        device: Where to compute.
+    """
+
+    source: Mapping[str, Any]
+    root: Path | None = None
+    device: str = "cpu"
+
+    @property
+    def graph(self) -> GraphTable:
+        """The graph, the same object for the same source."""
+        return _shared(json.dumps(self.source), self.root)
+
+    def __call__(self, model: str, recipe: Recipe) -> Task:
+        """A model of the zoo on that graph."""
+        return make_task(self.graph, model, recipe, self.device)
+
+
+@lru_cache(maxsize=8)  # every random split is another graph
+def _shared(source: str, root: Path | None) -> GraphTable:
+    return load_source(json.loads(source), root)
+
+
 def load_source(
     source: Mapping[str, Any], root: str | Path | None = None, run: Path | None = None
 ) -> GraphTable:
@@ -88,7 +120,7 @@ def load_source(
     graph = read_opened(files.get("nodes"), files.get("edges"), options, needs_labels=True)
     seed = int(source["split_seed"])
     about = {**graph.source, "files": dict(source["files"]), "split_seed": seed}
-    return replace(_with_split(graph, seed), source=about)
+    return replace(_with_split(graph, seed, options.split_ratio), source=about)
 
 
 def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = None) -> GraphTable:
@@ -139,11 +171,11 @@ def _dataset_name(source: Mapping[str, Any]) -> str:
     return str(source["dataset"])
 
 
-def _with_split(graph: GraphTable, seed: int) -> GraphTable:
+def _with_split(graph: GraphTable, seed: int, ratio: str) -> GraphTable:
     """The graph with the split that it lacks, and a summary that says how it was drawn."""
     data = graph.data
     if "train_mask" not in data:
-        split, sentence = sensible_split(data.y, seed)
+        split, sentence = sensible_split(data.y, seed, ratio)
     else:
         given = split_of(data)
         if len(given.val):

@@ -133,7 +133,7 @@ def test_tls_is_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_every_address_is_https_and_every_file_has_a_digest() -> None:
     files = [file for dataset in DATASETS.values() for file in dataset.files]
-    assert len(files) == 19
+    assert len(files) == 24
     for file in files:
         assert file.url.startswith("https://github.com/") and file.url.endswith("/" + file.name)
         assert len(bytes.fromhex(file.sha256)) == 32

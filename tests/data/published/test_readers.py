@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from nodewise.data.published.readers import read_amazon, read_planetoid, read_wikipedia, undirected
+from nodewise.data.published.readers import (
+    read_gnn_benchmark,
+    read_heterophilous,
+    read_planetoid,
+    undirected,
+)
 from nodewise.data.published.safe_pickle import loads
 from nodewise.errors import RawFileError
 from tests.data.raw_files import KNOWN, NODES, TRAIN, dumps, npz_file, planetoid_files
@@ -89,7 +94,7 @@ def test_undirected_sorts_and_drops_repeats_and_loops() -> None:
     assert undirected(edges, 3).dtype == np.int64
 
 
-def test_amazon_keeps_the_largest_component() -> None:
+def gnn_benchmark_arrays() -> dict[str, Any]:
     adjacency = csr_matrix(([1.0] * 4, ([0, 2, 3, 4], [1, 4, 4, 2])), (6, 6), np.float32)
     attributes = csr_matrix(np.arange(12, dtype=np.float32).reshape(6, 2))
     parts = {
@@ -97,14 +102,35 @@ def test_amazon_keeps_the_largest_component() -> None:
         for name, matrix in (("adj", adjacency), ("attr", attributes))
         for part in ("data", "indices", "indptr", "shape")
     }
-    content = npz_file(labels=np.array([0, 0, 1, 0, 1, 1]), class_names=["a", "b"], **parts)
-    graph = read_amazon({"small.npz": content})
+    return {"labels": np.array([0, 0, 1, 0, 1, 1]), "class_names": ["a", "b"], **parts}
+
+
+def test_gnn_benchmark_keeps_the_largest_component() -> None:
+    graph = read_gnn_benchmark({"small.npz": npz_file(**gnn_benchmark_arrays())})
     assert graph.edge_index.tolist() == [[0, 1, 2, 2], [2, 2, 0, 1]]
     assert graph.x.toarray().tolist() == [[4, 5], [6, 7], [8, 9]]
     assert graph.y.tolist() == [1, 0, 1] and graph.class_names == ("a", "b")
+    assert graph.feature_names is None
 
 
-def wikipedia_arrays() -> dict[str, Any]:
+def test_gnn_benchmark_reads_the_names_that_are_no_pickle(tmp_path: Path) -> None:
+    pickled = np.array([_Hostile(tmp_path / "ran"), "b"], dtype=object)
+    arrays = gnn_benchmark_arrays() | {"class_names": pickled, "attr_names": ["red", "big"]}
+    files = {"small.npz": npz_file(**arrays)}
+    graph = read_gnn_benchmark(files, names=("attr_names",))
+    assert graph.feature_names == ("red", "big") and graph.class_names is None
+    with pytest.raises(RawFileError, match="allow_pickle"):
+        read_gnn_benchmark(files)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_gnn_benchmark_needs_a_name_for_each_feature() -> None:
+    files = {"small.npz": npz_file(**gnn_benchmark_arrays(), attr_names=["red"])}
+    with pytest.raises(RawFileError, match=r"attr_names: must have shape \(2\)"):
+        read_gnn_benchmark(files, names=("attr_names",))
+
+
+def heterophilous_arrays() -> dict[str, Any]:
     eye = np.eye(3, dtype=bool)
     return {
         "node_features": np.array([[0, 1], [0, 0], [1, 1]], np.float32),
@@ -116,8 +142,8 @@ def wikipedia_arrays() -> dict[str, Any]:
     }
 
 
-def test_wikipedia_keeps_every_stored_split() -> None:
-    graph = read_wikipedia({"small.npz": npz_file(**wikipedia_arrays())})
+def test_heterophilous_keeps_every_stored_split() -> None:
+    graph = read_heterophilous({"small.npz": npz_file(**heterophilous_arrays())})
     assert graph.x.toarray().tolist() == [[0, 1], [0, 0], [1, 1]] and graph.x.nnz == 3
     assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
     assert graph.masks is not None
@@ -126,17 +152,17 @@ def test_wikipedia_keeps_every_stored_split() -> None:
 
 @pytest.mark.parametrize("cut", [0, 10, -10])
 def test_a_damaged_npz(cut: int) -> None:
-    content = npz_file(**wikipedia_arrays())[:cut]
+    content = npz_file(**heterophilous_arrays())[:cut]
     with pytest.raises(RawFileError, match="damaged, or not an npz"):
-        read_wikipedia({"small.npz": content})
+        read_heterophilous({"small.npz": content})
 
 
 def test_an_npz_without_a_field_or_with_pickled_objects(tmp_path: Path) -> None:
-    arrays = wikipedia_arrays()
+    arrays = heterophilous_arrays()
     edges = arrays.pop("edges")
     with pytest.raises(RawFileError, match="edges"):
-        read_wikipedia({"small.npz": npz_file(**arrays)})
+        read_heterophilous({"small.npz": npz_file(**arrays)})
     hostile = np.array([_Hostile(tmp_path / "ran"), *edges], dtype=object)
     with pytest.raises(RawFileError, match="allow_pickle"):
-        read_wikipedia({"small.npz": npz_file(edges=hostile, **arrays)})
+        read_heterophilous({"small.npz": npz_file(edges=hostile, **arrays)})
     assert not (tmp_path / "ran").exists()

@@ -14,12 +14,22 @@ from scipy.sparse import csr_matrix
 
 from nodewise.data.published.cache import cached
 from nodewise.data.published.files import RawFile
-from nodewise.data.published.readers import RawGraph, read_amazon, read_planetoid, read_wikipedia
+from nodewise.data.published.readers import (
+    RawGraph,
+    read_gnn_benchmark,
+    read_heterophilous,
+    read_planetoid,
+)
 from nodewise.errors import RawFileError, UnknownNameError
 
 # The fingerprint of every raw file, by its path under the data root.
 SHA256: Final = {
     "amazon/amazon_electronics_computers.npz": "736ba1d9fd85eac2da83a5ad25c463f04b0031a6ca01563f90a7099d9e8ffb2c",
+    "coauthor/ms_academic_cs.npz": "933c745734e78908c7eb77172a673fee0503f30e26e5a99b36814d88534c42e3",
+    "heterophilous/actor.npz": "c350eef06b2c2a9bf8218be2b57cac6d4003d0922eb597a039e9123f75817816",
+    "heterophilous/cornell.npz": "684c54ba3daa13b0ba1f04a3d6dd1b1175c1ae9bdeb982851fd4ff96d3aac298",
+    "heterophilous/minesweeper.npz": "e664c8dacf1e8ac466c2c09ed4b237bd2c5541f47a6eae9c6092cb87f16412b3",
+    "heterophilous/squirrel_filtered.npz": "f06370ffb3116c5de8b7a600005400b2293c025e0ce2f6916d8201a825505ac7",
     "planetoid/ind.citeseer.allx": "2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668",
     "planetoid/ind.citeseer.ally": "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95",
     "planetoid/ind.citeseer.graph": "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
@@ -133,14 +143,13 @@ def _planetoid(name: str) -> tuple[RawFile, ...]:
     return _files(home, *(f"planetoid/ind.{name}.{part}" for part in parts))
 
 
-def _amazon(name: str) -> tuple[RawFile, ...]:
-    home = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz/"
-    return _files(home, f"amazon/{name}.npz")
+def _gnn_benchmark(path: str) -> tuple[RawFile, ...]:
+    return _files("https://github.com/shchur/gnn-benchmark/raw/master/data/npz/", path)
 
 
-def _wikipedia(name: str) -> tuple[RawFile, ...]:
+def _heterophilous(path: str) -> tuple[RawFile, ...]:
     home = "https://github.com/yandex-research/heterophilous-graphs/raw/main/data/"
-    return _files(home, f"wikipedia/{name}.npz")
+    return _files(home, path)
 
 
 def _read_toy(_files: Mapping[str, bytes]) -> RawGraph:
@@ -170,6 +179,25 @@ _CORA_CLASSES = (
     "Rule_Learning",
 )
 _CITESEER_CLASSES = ("AI", "ML", "IR", "DB", "Agents", "HCI")
+# The file of Coauthor CS has its names as a pickled array, which is never opened. The names were
+# read off its bytes.
+_COAUTHOR_CLASSES = (
+    "bioinformatics",
+    "machine_learning",
+    "computer_vision",
+    "NLP",
+    "graphics",
+    "networks",
+    "security",
+    "databases",
+    "data_mining",
+    "game_theory",
+    "HCI",
+    "information_theory",
+    "medical_informatics",
+    "robotics",
+    "theoretical_cs",
+)
 
 _TABLE = (
     Dataset(
@@ -199,24 +227,64 @@ _TABLE = (
     Dataset(
         name="amazon",
         source="https://github.com/shchur/gnn-benchmark",
-        read=read_amazon,
-        files=_amazon("amazon_electronics_computers"),
+        read=read_gnn_benchmark,
+        files=_gnn_benchmark("amazon/amazon_electronics_computers.npz"),
         counts=Counts(13381, 245778, 767, 10),
     ),
     Dataset(
         name="chameleon",
         source="https://github.com/yandex-research/heterophilous-graphs",
-        read=read_wikipedia,
-        files=_wikipedia("chameleon"),
+        read=read_heterophilous,
+        files=_heterophilous("wikipedia/chameleon.npz"),
         counts=Counts(2277, 31371, 2325, 5),
     ),
     Dataset(
         name="chameleon-filtered",
         source="https://github.com/yandex-research/heterophilous-graphs",
-        read=read_wikipedia,
-        files=_wikipedia("chameleon_filtered"),
+        read=read_heterophilous,
+        files=_heterophilous("wikipedia/chameleon_filtered.npz"),
         counts=Counts(890, 8854, 2325, 5),
         default_stored=0,
+    ),
+    Dataset(
+        name="squirrel-filtered",
+        source="https://github.com/yandex-research/heterophilous-graphs",
+        read=read_heterophilous,
+        files=_heterophilous("heterophilous/squirrel_filtered.npz"),
+        counts=Counts(2223, 46998, 2089, 5),
+        default_stored=0,
+    ),
+    Dataset(
+        name="actor",
+        source="https://github.com/yandex-research/heterophilous-graphs",
+        read=read_heterophilous,
+        files=_heterophilous("heterophilous/actor.npz"),
+        counts=Counts(7600, 26659, 932, 5),
+        default_stored=0,
+    ),
+    Dataset(
+        name="minesweeper",
+        source="https://github.com/yandex-research/heterophilous-graphs",
+        read=read_heterophilous,
+        files=_heterophilous("heterophilous/minesweeper.npz"),
+        counts=Counts(10000, 39402, 7, 2),
+        default_stored=0,
+    ),
+    Dataset(
+        name="cornell",
+        source="https://github.com/yandex-research/heterophilous-graphs",
+        read=read_heterophilous,
+        files=_heterophilous("heterophilous/cornell.npz"),
+        counts=Counts(183, 277, 1703, 5),
+        default_stored=0,
+    ),
+    Dataset(
+        name="coauthor-cs",
+        source="https://github.com/shchur/gnn-benchmark",
+        read=partial(read_gnn_benchmark, names=("attr_names",)),
+        files=_gnn_benchmark("coauthor/ms_academic_cs.npz"),
+        counts=Counts(18333, 81894, 6805, 15),
+        class_names=_COAUTHOR_CLASSES,
     ),
 )
 DATASETS: Final = {dataset.name: dataset for dataset in _TABLE}

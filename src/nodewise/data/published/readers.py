@@ -71,32 +71,42 @@ def read_planetoid(files: Mapping[str, bytes]) -> RawGraph:
     )
 
 
-def read_amazon(files: Mapping[str, bytes]) -> RawGraph:
+def read_gnn_benchmark(
+    files: Mapping[str, bytes], names: Sequence[str] = ("class_names",)
+) -> RawGraph:
     """Read one npz of scipy CSR parts; keep the largest connected component, as the paper does.
+
+    Args:
+        files: The file's bytes, by its name.
+        names: Which of the arrays `class_names` and `attr_names` to read; pickled ones are refused.
 
     Raises:
         RawFileError: The file is damaged, or its arrays do not fit each other.
     """
     ((name, content),) = files.items()
-    npz = _read_npz(name, content, ("labels", "class_names", *_csr_keys("adj"), *_csr_keys("attr")))
+    npz = _read_npz(name, content, ("labels", *names, *_csr_keys("adj"), *_csr_keys("attr")))
     checks = _checks(name)
     adjacency, x = _csr(checks, npz, "adj"), _csr(checks, npz, "attr")
     nodes = x.shape[0]
     if adjacency.shape != (nodes, nodes) or nodes == 0:
         problem = f"must be twice {nodes}, the rows of attr_shape, and not 0"
         raise checks.wrong("adj_shape", problem, value=adjacency.shape)
-    checks.array("class_names", npz["class_names"], kinds="U", shape=(None,))
-    checks.index("labels", npz["labels"], shape=(nodes,), bound=len(npz["class_names"]))
+    sizes = {"class_names": None, "attr_names": x.shape[1]}
+    for key in names:
+        checks.array(key, npz[key], kinds="U", shape=(sizes[key],))
+    classes = len(npz["class_names"]) if "class_names" in npz else nodes
+    checks.index("labels", npz["labels"], shape=(nodes,), bound=classes)
     keep = _largest_component(adjacency)
     return RawGraph(
         x=_tidy(x[keep]),
         edge_index=undirected(np.stack(adjacency[keep][:, keep].nonzero()), len(keep)),
         y=npz["labels"][keep].astype(np.int64),
-        class_names=tuple(npz["class_names"].tolist()),
+        feature_names=_names(npz, "attr_names"),
+        class_names=_names(npz, "class_names"),
     )
 
 
-def read_wikipedia(files: Mapping[str, bytes]) -> RawGraph:
+def read_heterophilous(files: Mapping[str, bytes]) -> RawGraph:
     """Read one npz of features, labels, edges (one direction each) and ten mask triples.
 
     Raises:
@@ -203,6 +213,10 @@ def _tidy(matrix: Any) -> Any:
     tidy.sum_duplicates()
     tidy.eliminate_zeros()
     return tidy
+
+
+def _names(npz: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    return tuple(npz[key].tolist()) if key in npz else None
 
 
 def _csr_keys(prefix: str) -> tuple[str, str, str, str]:

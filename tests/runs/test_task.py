@@ -1,0 +1,27 @@
+"""A graph with its split, from its source alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nodewise as nw
+from nodewise.runs.task import dataset_source, files_source, load_source, split_of
+
+
+def test_the_ratio_of_a_drawn_split_is_kept_in_the_source(tmp_path: Path) -> None:
+    rows = "".join(f"n{i},{'xy'[i % 2]},{i}\n" for i in range(40))
+    (tmp_path / "nodes.csv").write_text(f"id,topic,age\n{rows}")
+    (tmp_path / "edges.csv").write_text("source,target\nn0,n1\n")
+    files = {what: str(tmp_path / f"{what}.csv") for what in ("nodes", "edges")}
+    options = nw.ReadOptions(label="topic", split_ratio="8/1/1")
+    graph = load_source(files_source(files, options, split_seed=3))
+    expected, _ = nw.sensible_split(graph.data.y, 3, "8/1/1")
+    assert split_of(graph.data) == expected and len(expected.train) == 32
+    assert "32 train, 4 validate, 4 test" in str(graph.summary)
+    assert split_of(load_source(graph.source).data) == expected
+
+
+def test_a_named_split_is_drawn_again() -> None:
+    graph = load_source(dataset_source("toy", "few", split_seed=2))
+    expected = split_of(nw.load_dataset("toy", split="few", seed=2))
+    assert split_of(graph.data) == expected != split_of(nw.load_dataset("toy", split="few"))
