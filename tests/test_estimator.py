@@ -146,10 +146,9 @@ def test_what_is_no_graph_and_what_cannot_be_scored_is_told(data: Data) -> None:
 def test_a_recipe_can_be_chosen_on_validation_nodes(tmp_path: Path, data: Data) -> None:
     clf = NodeClassifier(recipe="auto", random_state=0, settings=QUICK).fit(data)
     assert clf.choice_ is not None
-    best = max(one["val_accuracy"] for one in clf.choice_["candidates"])
-    assert clf.result_["val_accuracy"] == best
+    assert clf.result_["val_accuracy"] == clf.choice_["val_score"]
     assert clf.result_["model"] == clf.choice_["model"]
-    assert "localization" in clf.choice_["sentence"]
+    assert clf.choice_["sentences"][0].startswith("Chosen: ")
     clf.save(tmp_path / "clf")
     loaded = NodeClassifier.load(tmp_path / "clf")
     assert (loaded.predict_proba(data) == clf.predict_proba(data)).all()
@@ -208,7 +207,8 @@ def test_keys_of_the_recipe_are_parameters(data: Data) -> None:
 
 
 def test_no_key_of_a_recipe_hides_a_parameter() -> None:
-    assert not NodeClassifier().get_params().keys() & known_keys().keys()
+    both = NodeClassifier().get_params().keys() & known_keys().keys()
+    assert both == {"metric", "class_weight"}  # which `fit` hands to the recipe
 
 
 def test_bound_to_a_graph_samples_are_nodes(data: Data) -> None:
@@ -307,3 +307,14 @@ def test_arguments_of_the_other_form_are_refused(data: Data) -> None:
         clf.score(data, [0, 1])
     with pytest.raises(InputError, match="index: does not go with this X"):
         clf.score([0, 1], index=[0, 1])
+
+
+def test_metric_and_class_weight_are_parameters(data: Data) -> None:
+    clf = NodeClassifier(
+        "GCN", random_state=0, settings=QUICK, metric="roc_auc", class_weight="balanced"
+    )
+    settings = clone(clf).fit(data).result_["settings"]
+    assert (settings["metric"], settings["class_weight"]) == ("roc_auc", "balanced")
+    assert "val_score" in clf.fit(data).history_[-1]
+    with pytest.raises(RecipeError, match="roc_auc"):
+        clf.set_params(metric="auc").fit(data)

@@ -20,13 +20,14 @@ from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import InputError, SplitError, UnknownNameError
-from nodewise.experiments.selection import choose
+from nodewise.experiments.selection import choose_into
 from nodewise.runs.folder import RunFolder, open_run
-from nodewise.runs.run import Factory, Watch, train
+from nodewise.runs.interrupts import asking_to_stop
+from nodewise.runs.run import Factory, Watch, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, known_keys
-from nodewise.workflow import Plan, split_of_graph
+from nodewise.workflow import BUDGET, Plan, split_of_graph
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -62,8 +63,14 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: The seed, or a random generator that draws one for each `fit`; None draws
             from NumPy's.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
+        metric: What stopping maximizes on validation nodes: "accuracy", "balanced_accuracy",
+            "macro_f", "roc_auc", "average_precision" or "log_loss"; None leaves it to the recipe.
+        class_weight: "balanced" lets every class count the same in the loss, "none" does not; None
+            leaves it to the recipe.
         verbose: Whether to print a line every hundred epochs.
         graph: The graph whose nodes are the samples; `clone` shares it and does not copy it.
+        budget: The time that the recipe "auto" may take, such as "90s" or "5m".
+        refit: Whether a model that "auto" chose is trained once more, on validation nodes too.
 
     Attributes:
         classes_: The classes: sorted labels, or those of the graph, names where it has them.
@@ -72,7 +79,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         result_: The run's record.
         model_: The trained model.
         choice_: The content of `choice.json` with the recipe "auto": the candidates with their
-            validation figures, and a `sentence` on whether localization helped. None for others.
+            validation scores, and `sentences` on what was chosen and what localization and the
+            graph brought. None for others.
     """
 
     def __init__(
@@ -83,6 +91,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settings: Mapping[str, Any] | None = None,
         verbose: bool = False,
         graph: Data | None = None,
+        budget: str = BUDGET,
+        refit: bool = True,
+        metric: str | None = None,
+        class_weight: str | None = None,
     ) -> None:
         self.model = model
         self.recipe = recipe
@@ -90,6 +102,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.settings = settings
         self.verbose = verbose
         self.graph = graph
+        self.budget = budget
+        self.refit = refit
+        self.metric = metric
+        self.class_weight = class_weight
 
     def fit(
         self,
@@ -123,24 +139,36 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _refuse("y", y, "leave it out: the graph has labels; choose nodes with train_index=")
             data, split = X, split_of_graph(X, train_index, val_index)
             classes = graph_classes(data)
-        plan, seed = Plan(self.model, self.recipe, self.settings), _seed(self.random_state)
+        plan = Plan(self.model, self.recipe, self._keys(), self.budget)
+        seed = _seed(self.random_state)
         (self._choose if plan.is_auto else self._train)(plan, data, split, seed)
         self.classes_ = classes
         self.n_features_in_ = int(data.x.size(1)) if bound is None else 1
         return self
 
+    def _keys(self) -> dict[str, Any]:
+        """The keys of the recipe that are set."""
+        given = {"metric": self.metric, "class_weight": self.class_weight}
+        named = {key: value for key, value in given.items() if value is not None}
+        return {**(self.settings or {}), **named}
+
     def _train(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
         task = plan.task(data, split)
         self.history_: list[Epoch] = []
-        engine, self.result_, _ = train(task, seed, watch=Watch(self._record))
+        with asking_to_stop() as enough:  # Ctrl-C ends training, and the best epoch is kept
+            watch = Watch(self._record, enough=enough)
+            engine, self.result_, _ = train(task, seed, watch=watch)
         self.model_, self._config = engine.model.eval(), task.config(seed)
         self.choice_: dict[str, Any] | None = None
 
     def _choose(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
         """Choose a recipe in a temporary folder, and keep the chosen model."""
         with TemporaryDirectory() as folder:
-            choice = choose(plan.selection(data, split, seed, Path(folder)), self._show)
-            self._load(load_run(choice.chosen.folder))
+            run = Path(folder) / "run"
+            selection = plan.selection(data, split, seed, Path(folder))
+            choice, task = choose_into(run, selection, self.refit, self._show)
+            train_in(run, task, seed)
+            self._load(load_run(run))
         self.choice_ = choice.record
 
     def predict(self, X: Data | ArrayLike) -> NDArray[Any]:
@@ -288,9 +316,12 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.verbose and line["epoch"] % 100 == 0:
             print({name: round(value, 4) for name, value in line.items()})
 
-    def _show(self, what: str, done: int, total: int) -> None:
-        if self.verbose and done % 100 == 0:
-            print(f"{what}, {done} of {total} epochs")
+    _shown = ""
+
+    def _show(self, what: str, used: float, budget: float) -> None:
+        if self.verbose and what != self._shown:
+            self._shown = what
+            print(f"{what}, {used:.0f} of {budget:.0f} s")
 
 
 def _seed(random_state: Any) -> int:

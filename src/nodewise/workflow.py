@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodewise.data.checks import check_data, check_split
-from nodewise.data.drawn_splits import hold_out
+from nodewise.data.drawn_splits import hold_out, sensible_split
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
+from nodewise.experiments.clock import parse_budget
 from nodewise.experiments.selection import Selection, choose_into
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Factory, Task, Watch, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.runs.seeds import seed_folder, train_seeds
 from nodewise.training.loop import Epoch
+from nodewise.training.metrics import default_metric
 from nodewise.training.recipe import Recipe, load_recipe, recipe_path
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 # What `config.toml` has in place of a data set or files; it also has the graph's SHA-256.
 IN_MEMORY = {"source": "in memory"}
 MODEL = "LGCN"
+BUDGET = "5m"
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Plan:
             with the recipe "auto" for the model that validation prefers.
         recipe: A recipe, its name or path, or "auto".
         settings: Keys of the recipe to override.
+        budget: The time that the recipe "auto" may take, such as "5m".
 
     Raises:
+        InputError: The budget is no time.
         UnknownNameError: There is no such recipe.
         RecipeError: The recipe "auto" is to choose settings of the user's model.
     """
@@ -49,6 +54,7 @@ class Plan:
     model: str | Factory | None
     recipe: str | Path | Recipe
     settings: Mapping[str, Any] | None
+    budget: str = BUDGET
 
     def __post_init__(self) -> None:
         if not (self.is_auto or isinstance(self.recipe, Recipe)):
@@ -89,12 +95,14 @@ class Plan:
             folder: The folder for `choice.json` and the candidates' runs.
         """
         candidates = CandidateSet.load().of_model(None if self.model is None else str(self.model))
-        sha256 = graph_sha256(data)
+        sha256, fixed = graph_sha256(data), dict(self.settings or {})
+        fixed.setdefault("metric", default_metric(data.y.cpu().numpy()).metric)
 
         def make(model: str, recipe: Recipe) -> Task:
             return Task(data, split, IN_MEMORY, model, recipe, known_sha256=sha256)
 
-        return Selection(folder, make, seed, None, self.settings or {}, candidates)
+        seconds = parse_budget(self.budget)
+        return Selection(folder, make, seed, None, fixed, candidates, seconds)
 
 
 def train(
@@ -106,6 +114,8 @@ def train(
     seed: int = 0,
     runs: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    budget: str = BUDGET,
+    refit: bool = True,
     on_epoch: Callable[[Epoch], None] = lambda line: None,
 ) -> SavedRun:
     """Train a model on a graph in memory, and keep the run in a folder.
@@ -123,6 +133,9 @@ def train(
         seed: The (first) seed.
         runs: Train so many runs, with the seeds `seed`, `seed + 1`, ..., in `out/seed-S`.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
+        budget: The time that the recipe "auto" may take, such as "90s" or "5m".
+        refit: Whether a model that "auto" chose is trained once more, on training and validation
+            nodes, for as many epochs as were best.
         on_epoch: Called after each epoch with its line of history.
 
     Returns:
@@ -137,12 +150,12 @@ def train(
     """
     check_data(data)
     split = split_of_graph(data)
-    plan, folder = Plan(model, recipe, settings), Path(out)
+    plan, folder = Plan(model, recipe, settings, budget), Path(out)
     with asking_to_stop() as stop:
         first = folder if runs is None else seed_folder(folder, seed)
         if plan.is_auto:
             selection = plan.selection(data, split, seed, folder)
-            task = choose_into(first, selection, stop=stop).chosen.task()
+            _, task = choose_into(first, selection, refit, stop=stop)
         else:
             task = plan.task(data, split)
         watch = Watch(on_epoch, stop)
@@ -160,7 +173,8 @@ def split_of_graph(
 ) -> Split:
     """The split that a graph's masks make, or node numbers in their place.
 
-    Without validation nodes, a fifth of the training nodes of each class is held out.
+    Without validation nodes, a fifth of the training nodes of each class is held out; without
+    training nodes a split is drawn, as `nodewise train` draws it for tables.
 
     Args:
         data: A checked graph.
@@ -175,6 +189,9 @@ def split_of_graph(
     """
     if "y" not in data:
         raise GraphError("y", "is missing", way_out="give labels, -1 to nodes without one")
+    if train_index is None and "train_mask" not in data:
+        _check_no_index(val_index)
+        return sensible_split(data.y)[0]
     masks = data if train_index is None else {}
     chosen = {"train_mask": train_index, "val_mask": val_index, "test_mask": None}
     nodes = {}
@@ -190,3 +207,13 @@ def split_of_graph(
     split = Split(train, val, test) if val.size else hold_out(train, data.y, test)
     check_split(*split.masks(int(data.num_nodes)), num_nodes=int(data.num_nodes), y=data.y)
     return split
+
+
+def _check_no_index(val_index: ArrayLike | None) -> None:
+    """Check that no validation nodes are named where no training nodes are."""
+    if val_index is not None:
+        raise SplitError(
+            "val_index",
+            "is given without training nodes",
+            way_out="give train_index or data.train_mask as well",
+        )

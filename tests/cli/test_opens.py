@@ -51,7 +51,10 @@ def test_train_and_predict_open_each_table_twice(
     NODES.to_csv(nodes, index=False)
     EDGES.to_csv(edges, index=False)
     run, tables = tmp_path / "run", ("--nodes", nodes, "--edges", edges)
-    train, predict = ["train", *tables, "--label", "topic"], ["predict", run, "--quiet", "--out"]
+    train, predict = (
+        ["train", *tables, "--label", "topic", "--recipe", "nodewise"],
+        ["predict", run, "--quiet", "--out"],
+    )
     for command in (
         [*train, *QUICK, "--out", run],
         [*predict, tmp_path / "own.csv"],
@@ -65,5 +68,6 @@ def test_train_and_predict_open_each_table_twice(
 def test_an_npz_file_is_opened_twice(tmp_path: Path, counting: Callable[[], Counter[str]]) -> None:
     invoke("convert", "toy", tmp_path / "toy.npz", "--quiet")
     opened = counting()
-    invoke("train", "--nodes", tmp_path / "toy.npz", *QUICK, "--out", tmp_path / "run")
+    flags = ("--nodes", tmp_path / "toy.npz", "--recipe", "nodewise", "--out", tmp_path / "run")
+    invoke("train", *flags, *QUICK)
     assert opened["toy.npz"] == 2

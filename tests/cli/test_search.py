@@ -56,3 +56,19 @@ def test_what_is_printed_can_be_pasted_and_another_search_is_refused(tmp_path: P
     assert pasted == json.loads(last)["settings"]
     other = refusal(*command[1:], "--set", "epochs=3", "--set", "layer_norm=false")
     assert "holds a search with fixed.epochs = 2, not 3; choose another folder" in other
+
+
+@pytest.mark.slow
+def test_the_metric_is_what_trials_are_compared_by(tmp_path: Path) -> None:
+    command = ["search", "toy", "-m", "GCN", "--workers", "1", "--out", str(tmp_path)]
+    fixed = ["--metric", "log_loss", "--set", "epochs=2", "--trials", "2", "--json"]
+    result = CliRunner().invoke(app, [*command, *fixed])
+    assert result.exit_code == 0, result.output
+    first, *_, last = result.stdout.splitlines()
+    found = json.loads(last)
+    records = [
+        json.loads(path.read_text()) for path in tmp_path.glob("trials/*/seed-0/result.json")
+    ]
+    assert found["val_log_loss"] == min(record["val_log_loss"] for record in records)
+    assert first == f"best validation log loss {found['val_log_loss']:.3f}, with"
+    assert found["settings"]["metric"] == "log_loss"

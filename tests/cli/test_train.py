@@ -60,6 +60,60 @@ def test_several_runs_have_a_folder_each_and_a_summary(tmp_path: Path) -> None:
     assert again["runs"] == found["runs"]  # read, with the very same seconds
 
 
+def rare_class(folder: Path) -> list[object]:
+    """The options of tables in which a class has a quarter of the nodes of the other."""
+    label = lambda i: "rare" if i % 5 == 0 else "common"  # noqa: E731
+    nodes = [f"{i},{label(i)},{i % 5 + i % 3}" for i in range(100)]
+    (folder / "nodes.csv").write_text("\n".join(["id,kind,x", *nodes]) + "\n")
+    edges = [f"{i},{(7 * i + 5) % 100}" for i in range(100)]
+    (folder / "edges.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+    paths = ["--nodes", folder / "nodes.csv", "--edges", folder / "edges.csv"]
+    return [*paths, "--label", "kind", "-m", "GCN", *QUICK, "--threads", "1"]
+
+
+def test_a_rare_class_is_judged_by_roc_auc_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+    options = rare_class(tmp_path)
+    result = invoke("train", *options, "--out", tmp_path / "run")
+    reason = "ROC AUC decides when to stop, not accuracy: class 'common' has 4.0 times the nodes of"
+    assert reason in result.output and "val ROC AUC %" in result.output
+    record = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert record["settings"]["metric"] == "roc_auc"
+    for i, chosen in enumerate((["--metric", "accuracy"], ["--recipe", "official"])):
+        out = tmp_path / f"other-{i}"
+        result = invoke("train", *options, *chosen, "--set", "start_record_epoch=-1", "--out", out)
+        assert reason not in result.output and "val accuracy %" in result.output
+        assert json.loads((out / "result.json").read_text())["settings"]["metric"] == "accuracy"
+
+
+def test_scores_stand_beside_controls_and_intervals(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    command = ("train", *rare_class(tmp_path), "--metric", "balanced-accuracy", "--out", out)
+    result = invoke(*command, "--class-weight", "balanced", "--temperature", "--json")
+    *table, last = result.stdout.splitlines()
+    found = json.loads(last)
+    columns = [line for line in table if "test balanced accuracy %" in line]
+    assert len(columns) == 1 and columns[0].count("test") == 1
+    assert not any("icro" in line for line in table)
+    starts = ("majority: common", "features only", "seed 0", "95 % interval")
+    assert all(any(line.startswith(start) for line in table) for start in starts)
+    keys = "test_roc_auc_mean test_balanced_accuracy_mean test_average_precision_mean"
+    keys += " test_log_loss_mean test_calibration_error_mean test_micro_f_mean val_roc_auc_std"
+    assert set(keys.split()) <= found.keys()
+    assert found["controls"]["majority"]["test_accuracy"] == pytest.approx(0.8, abs=0.05)
+    assert "test_roc_auc" in found["controls"]["features_only"]
+    (record,) = found["runs"]
+    settings = {key: record["settings"][key] for key in ("class_weight", "calibration", "metric")}
+    assert settings == dict(
+        class_weight="balanced", calibration="temperature", metric="balanced_accuracy"
+    )
+    assert 0.1 <= record["temperature"] <= 10
+    again = answer("evaluate", out)
+    assert again["same_bits"] and again["majority"] == found["controls"]["majority"]
+    assert again["intervals"] == record["intervals"]
+    for name in ("test_roc_auc", "test_log_loss", "val_calibration_error"):
+        assert again[name] == record[name]
+
+
 def test_predictions_keep_their_contract(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "labels.csv"
     assert answer("predict", run, "--out", out)["nodes"] == 1200
@@ -90,6 +144,8 @@ def test_evaluation_finds_what_was_recorded_bit_for_bit(run: Path) -> None:
         (("train", "toy", "--recipe", "offical"), "did you mean 'official'"),
         (("train", "toy", "--set", "lamda_local=1"), "did you mean 'lambda_local'"),
         (("train", "toy", "--set", "epochs"), "KEY=VALUE"),
+        (("train", "toy", "--metric", "auc"), "'roc_auc'"),
+        (("train", "toy", "--class-weight", "yes"), "'balanced'"),
         (("train", "toy", "--split", "publik"), "did you mean 'public'"),
         (("train", "toy", "--split", "7"), "0 stored splits"),
         (("train", "toy", "--device", "cuda:7"), "--device"),

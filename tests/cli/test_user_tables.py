@@ -22,7 +22,7 @@ from tests.data.broken_tables import CASES, BrokenTable
 
 QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
-TRAIN = ["train", *TABLES, "--label", "club", *QUICK]
+TRAIN = ["train", *TABLES, "--label", "club", "--recipe", "nodewise", *QUICK]
 
 
 def invoke(*arguments: object) -> Result:

@@ -4,62 +4,60 @@ import pytest
 
 from nodewise.errors import RecipeError, UnknownNameError
 from nodewise.experiments.candidates import CandidateSet, is_auto
-from nodewise.models.zoo import counterpart, find_row
+from nodewise.models.zoo import find_row
+
+SET = CandidateSet.load()
 
 
-def test_candidates_are_few_and_differ() -> None:
-    candidate_set = CandidateSet.load()
-    recipes = [candidate_set.recipe(candidate, None, {}) for candidate in candidate_set.candidates]
-    models = [candidate.model for candidate in candidate_set.candidates]
+def test_candidates_are_global_and_differ() -> None:
+    recipes = [SET.recipe(candidate, None, {}) for candidate in SET.candidates]
+    models = [candidate.model for candidate in SET.candidates]
     distinct = {(m, tuple(r.settings.items())) for m, r in zip(models, recipes, strict=True)}
-    assert 6 <= len(distinct) == len(candidate_set.candidates) <= 10
+    assert len(distinct) == len(SET.candidates)
+    assert not any(find_row(model).is_localized for model in models)
+    assert {"MLP", "SAGE", "GCN-strong", "GAT-strong"} <= set(models)
     assert {recipe.name for recipe in recipes} == {"auto"}
 
 
-def test_candidates_vary_backbone_width_dropout_and_penalty_and_some_are_global() -> None:
-    candidate_set = CandidateSet.load()
-    varied = {"hidden_channels", "input_dropout", "lambda_local", "lambda_modulation"}
-    assert varied <= set(candidate_set.varied)
-    models = {candidate.model for candidate in candidate_set.candidates}
-    assert {"LGCN", "LGAT", "LGIN"} <= models
-    assert {find_row(model).is_localized for model in models} == {True, False}
-
-
-def test_every_candidate_has_a_counterpart() -> None:
-    assert all(counterpart(candidate.model) for candidate in CandidateSet.load().candidates)
-
-
-def test_they_are_judged_alike() -> None:
-    """The same epochs and the same signal for all, without penalties, which would differ."""
-    candidate_set = CandidateSet.load()
-    rules = {
-        candidate_set.recipe(candidate, None, {}).stopping for candidate in candidate_set.candidates
-    }
+def test_all_are_compared_by_the_same_epochs_and_the_same_signal() -> None:
+    """Without penalties, which would differ."""
+    rules = {SET.recipe(candidate, None, {}).stopping for candidate in SET.candidates}
     assert len(rules) == 1
     assert rules.pop().stopping_loss == "plain"
 
 
-def test_a_model_leaves_its_own_candidates_only() -> None:
-    candidate_set = CandidateSet.load().of_model("LGAT")
-    assert {candidate.model for candidate in candidate_set.candidates} == {"LGAT"}
+def test_every_graph_candidate_has_localized_forms_with_its_whole_recipe() -> None:
+    for candidate in SET.candidates:
+        recipe = SET.recipe(candidate, None, {})
+        forms = list(SET.localized(candidate))
+        assert bool(forms) == (candidate.model != "MLP")
+        for form in forms:
+            assert find_row(form.model).is_localized
+            settings = SET.recipe(form, None, {}).settings
+            changed = {key for key in settings if settings[key] != recipe.settings[key]}
+            assert changed <= {key for keys in SET.localizations.values() for key in keys}
+
+
+def test_variations_change_one_thing_each() -> None:
+    best = SET.candidates[3]
+    for varied, keys in zip(SET.varied(best), SET.variations.values(), strict=True):
+        assert varied.settings == {**best.settings, **keys} and varied.model == best.model
+
+
+def test_of_one_model_only_settings_are_chosen() -> None:
+    found = SET.of_model("SAGE")
+    assert {candidate.model for candidate in found.candidates} == {"SAGE"}
+    assert not list(found.localized(found.candidates[0]))
+    assert [candidate.name for candidate in SET.of_model("LGCN").candidates] == ["LGCN"]
     with pytest.raises(UnknownNameError, match="LGCN"):
-        CandidateSet.load().of_model("GCN-FiLM")
+        SET.of_model("LGCNN")
 
 
 def test_what_is_fixed_is_stronger_and_must_be_known() -> None:
-    candidate_set = CandidateSet.load()
-    wide = next(c for c in candidate_set.candidates if c.settings.get("hidden_channels") == 32)
-    assert (
-        candidate_set.recipe(wide, None, {"hidden_channels": 5}).architecture.hidden_channels == 5
-    )
+    narrow = next(c for c in SET.candidates if "hidden_channels" in c.settings)
+    assert SET.recipe(narrow, None, {"hidden_channels": 5}).architecture.hidden_channels == 5
     with pytest.raises(RecipeError, match="hidden_channels"):
-        candidate_set.recipe(wide, None, {"hidden_chanels": 5})
-
-
-def test_the_budget_counts_both_rounds_and_the_model_beside() -> None:
-    candidate_set = CandidateSet("nodewise", 10, 2, {}, ())
-    assert candidate_set.epochs(candidates=5, longest=30) == 5 * 10 + 2 * 20 + 30
-    assert candidate_set.epochs(candidates=1, longest=4) == 4 + 4
+        SET.recipe(narrow, None, {"hidden_chanels": 5})
 
 
 def test_auto_is_a_recipe_by_name() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,25 +10,29 @@ import pytest
 import torch
 
 from nodewise.errors import DivergedError, InputError
-from nodewise.experiments import selection as choosing
+from nodewise.experiments import trial as trials
 from nodewise.experiments.candidates import Candidate, CandidateSet
-from nodewise.experiments.selection import Selection, choose
-from nodewise.experiments.trial import Trial
-from nodewise.runs.run import Task, Watch
+from nodewise.experiments.selection import Choice, Selection, choose, choose_into
+from nodewise.experiments.trial import Part, Trial
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.run import Task, Watch, train_in
+from nodewise.runs.saved import load_run
 from nodewise.training.recipe import Recipe
 from tests.training.tasks import small_task
 
 CONTEST = CandidateSet(
     "nodewise",
-    3,
-    2,
+    [3],
+    [2],
     {"epochs": 8, "hidden_channels": 4},
-    (
-        Candidate("narrow", "LGCN", {}),
-        Candidate("wide", "LGCN", {"hidden_channels": 9}),
-        Candidate("sum", "LGIN", {}),
-        Candidate("global", "LGCN:global", {}),
-    ),
+    [
+        Candidate("alone", "MLP", {}),
+        Candidate("narrow", "GCN", {}),
+        Candidate("wide", "GCN", {"hidden_channels": 9}),
+        Candidate("sage", "SAGE", {}),
+    ],
+    {"slower": {"learning_rate": 0.001}},
+    {"free": {"lambda_local": 0.0}},
 )
 
 
@@ -44,79 +49,76 @@ def outcomes(record: dict[str, Any]) -> dict[str, str]:
     return {about["name"]: about["outcome"] for about in record["candidates"]}
 
 
-def test_the_best_of_the_first_round_are_trained_to_their_end(tmp_path: Path) -> None:
+def score(record: dict[str, Any], name: str) -> float:
+    found = next(one for one in record["candidates"] if one["name"] == name)
+    return float(found["val_score"])
+
+
+def test_half_leave_after_a_round_and_then_come_variations_and_localized_forms(
+    tmp_path: Path,
+) -> None:
     record = choose(selection(tmp_path)).record
-    about = {one["name"]: one for one in record["candidates"]}
-    order = sorted(about.values(), key=lambda one: -one["first_round_val_accuracy"])
-    ended = {name for name, what in outcomes(record).items() if "left" not in what}
-    lowest = min(about[name]["first_round_val_accuracy"] for name in ended)
-    assert len(ended) == 2 and lowest >= order[2]["first_round_val_accuracy"]
-    assert record["chosen"] == max(ended, key=lambda name: _figures(about[name]))
-    assert outcomes(record)[record["chosen"]] == "chosen"
-
-
-def _figures(about: dict[str, Any]) -> tuple[float, float]:
-    return about["val_accuracy"], -about["val_loss"]
-
-
-def test_the_record_is_kept_and_the_budget_too(tmp_path: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
-    record = choose(selection(tmp_path), lambda *told: seen.append(told)).record
+    names = [one["name"] for one in record["candidates"]]
+    assert names[:4] == ["alone", "narrow", "wide", "sage"]
+    assert sum("left after 3" in outcomes(record)[name] for name in names[:4]) == 2
+    assert names[4].endswith(", slower")
+    best = record["best_global"]
+    forms = {f"{best}, localized at {what}, free" for what in ("nodes", "edges", "nodes and edges")}
+    if not best.startswith("alone"):
+        assert set(names[5:]) == forms and record["best_localized"] in forms
     assert json.loads((tmp_path / "choice.json").read_text()) == record
-    total = 4 * 3 + 2 * 5 + 8
-    assert {told[2] for told in seen} == {total} == {record["epochs_at_most"]}
-    done = [told[1] for told in seen]
-    assert done == sorted(done) and done[-1] == total
-    assert seen[0][0] == "candidate 1 of 4, narrow"
-    assert record["epochs"] <= total
 
 
-def test_beside_the_chosen_one_its_counterpart_is_trained_alike(tmp_path: Path) -> None:
-    record = choose(selection(tmp_path)).record
-    chosen = next(one for one in record["candidates"] if one["name"] == record["chosen"])
-    beside = record["beside"]
-    assert beside["settings"] == chosen["settings"]
-    assert {beside["model"], chosen["model"]} in ({"LGCN", "LGCN:global"}, {"LGIN", "LGIN:global"})
-    assert "localization" in record["sentence"] and "favors" in record["localization"]["note"]
-    gap = chosen["val_accuracy"] - beside["val_accuracy"]
-    sign = -1 if chosen["model"].endswith(":global") else 1
-    assert record["localization"]["difference"] == pytest.approx(sign * gap)
+def test_localization_is_chosen_only_if_it_is_better_by_more_than_chance(tmp_path: Path) -> None:
+    record = choose(selection(tmp_path, candidate_set=replace(CONTEST, candidates=SOME))).record
+    gain, error = record["localization_gain"], record["localization_gain_se"]
+    best = (record["best_localized"], record["best_global"])
+    assert gain == pytest.approx(score(record, best[0]) - score(record, best[1]))
+    assert record["chosen"] == best[0 if gain > error else 1]
+    assert any("Localization" in sentence for sentence in record["sentences"])
 
 
-def test_a_counterpart_that_is_a_candidate_is_not_trained_twice(tmp_path: Path) -> None:
-    pair = (CONTEST.candidates[0], CONTEST.candidates[3])
-    candidate_set = replace(CONTEST, candidates=pair, survivors=1)
-    record = choose(selection(tmp_path, candidate_set=candidate_set)).record
-    assert record["beside"]["name"] in ("narrow", "global")
-    assert sorted(outcomes(record).values()) == ["chosen", "trained to the end"]
-    assert {path.name for path in (tmp_path / "candidates").iterdir()} == {"narrow", "global"}
+SOME = CONTEST.candidates[1:3]
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(0.2, True), (0.01, False), (-0.2, False)])
+def test_the_standard_error_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gain: float, kept: bool
+) -> None:
+    from nodewise.experiments import selection_result
+    from nodewise.experiments.gain import Gain
+
+    def of(metric: Any, *_: Any) -> Gain:
+        return Gain(metric, 20, 0.5 + gain, 0.5, 0.05)
+
+    monkeypatch.setattr(selection_result.Gain, "of", of)
+    record = choose(selection(tmp_path, candidate_set=replace(CONTEST, candidates=SOME))).record
+    assert record["chosen"] == record["best_localized" if kept else "best_global"]
+
+
+def scrambled(model: str, recipe: Recipe) -> Task:
+    task = make(model, recipe)
+    data, test = task.data.clone(), torch.from_numpy(task.split.test.copy())
+    data.y[test] = (data.y[test] + 1) % 3
+    return replace(task, data=data)
+
+
+def without_times(record: dict[str, Any]) -> dict[str, Any]:
+    kept = json.loads(json.dumps(record), object_hook=_forget)
+    return dict(kept)
+
+
+def _forget(table: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in table.items() if k not in ("seconds", "asked")}
 
 
 def test_test_nodes_have_no_say(tmp_path: Path) -> None:
-    def scrambled(model: str, recipe: Recipe) -> Task:
-        task = make(model, recipe)
-        data, test = task.data.clone(), torch.from_numpy(task.split.test.copy())
-        data.y[test] = (data.y[test] + 1) % 3
-        return replace(task, data=data)
-
     records = [
         choose(selection(tmp_path / name, make=how)).record
         for name, how in (("as_is", make), ("scrambled", scrambled))
     ]
     assert "test" not in json.dumps(records[0])
-    for record in records:
-        _forget_seconds(record)
-    assert records[0] == records[1]
-
-
-def _forget_seconds(record: Any) -> None:
-    if isinstance(record, dict):
-        record.pop("seconds", None)
-        for value in record.values():
-            _forget_seconds(value)
-    elif isinstance(record, list):
-        for value in record:
-            _forget_seconds(value)
+    assert without_times(records[0]) == without_times(records[1])
 
 
 def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> None:
@@ -135,22 +137,57 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> 
             break
         except KeyboardInterrupt:
             continue
-    for one in (whole, record):
-        _forget_seconds(one)
-    assert record == whole
+    assert without_times(record) == without_times(whole)
     assert trained == whole["epochs"]  # none twice
 
 
-def test_the_same_again_trains_nothing(tmp_path: Path) -> None:
-    first = choose(selection(tmp_path)).record
+def test_the_same_again_is_read_back(tmp_path: Path) -> None:
+    first = choose(selection(tmp_path))
     asked: list[int] = []
-    again = choose(selection(tmp_path), stop=lambda: bool(asked.append(1))).record
-    assert again == first and not asked
+    again = choose(selection(tmp_path), stop=lambda: bool(asked.append(1)))
+    assert again.record == first.record and not asked
+    assert again.trial.identity == first.trial.identity and again.trial.folder == first.trial.folder
+    other = choose(selection(tmp_path, budget=400.0), stop=lambda: bool(asked.append(1)))
+    assert other.record["budget"] == 400.0 and not asked  # all were trained to their ends
+
+
+def test_a_short_budget_tries_less_and_still_chooses(tmp_path: Path) -> None:
+    record = choose(selection(tmp_path, budget=1e-6)).record
+    assert record["chosen"] == "alone" and record["epochs"] == 1
+    assert outcomes(record)["sage"] == "not tried: the time was over"
+
+
+def test_several_workers_choose_the_same(tmp_path: Path) -> None:
+    one, two = (choose(selection(tmp_path / str(n), workers=n)).record for n in (1, 2))
+    assert without_times(one) == without_times(two)
+
+
+def chosen_into(folder: Path, refit: bool) -> tuple[Choice, Task, dict[str, Any]]:
+    choice, task = choose_into(folder / "run", selection(folder), refit)
+    return choice, task, train_in(folder / "run", task, 0)
+
+
+def test_the_chosen_model_learns_from_validation_nodes_too(tmp_path: Path) -> None:
+    choice, task, record = chosen_into(tmp_path, refit=True)
+    learned = task.graph.split.train
+    assert len(learned) == len(task.split.train) + len(task.split.val)
+    assert record["epochs"] == 8 == record["refit_epochs"]  # all that the recipe allows
+    assert record["val_accuracy"] == choice.record["val_score"]  # from before
+    assert load_run(tmp_path / "run").predict(task.data).shape == (60,)
+    again, same, _ = chosen_into(tmp_path, refit=True)
+    assert again.record == choice.record and same.refit == task.refit
+
+
+def test_without_that_the_chosen_run_is_copied_at_its_best_epoch(tmp_path: Path) -> None:
+    choice, task, record = chosen_into(tmp_path, refit=False)
+    assert record["best_epoch"] == choice.record["best_epoch"] and task.refit is None
+    assert record["val_accuracy"] == choice.record["val_score"]
+    assert RunFolder(choice.trial.folder).result == record
 
 
 def test_keys_that_are_fixed_merge_candidates(tmp_path: Path) -> None:
     record = choose(selection(tmp_path, fixed={"hidden_channels": 3})).record
-    assert list(outcomes(record)) == ["narrow", "sum", "global"]
+    assert list(outcomes(record))[:3] == ["alone", "narrow", "sage"]
 
 
 def weighted(model: str, recipe: Recipe) -> Task:
@@ -160,52 +197,55 @@ def weighted(model: str, recipe: Recipe) -> Task:
     return replace(task, data=data)
 
 
+ATTENTION = Candidate("attention", "GAT", {})
+
+
 def test_a_model_that_cannot_use_the_graph_is_left_out_and_it_is_said_why(tmp_path: Path) -> None:
-    some = (Candidate("attention", "LGAT", {}), CONTEST.candidates[0])
+    some = [ATTENTION, CONTEST.candidates[1]]
     asked = selection(tmp_path, make=weighted, candidate_set=replace(CONTEST, candidates=some))
     record = choose(asked).record
     assert "does not use the weights" in outcomes(record)["attention"]
-    assert record["chosen"] == "narrow"
+    assert record["best_global"].startswith("narrow")
 
 
 def test_where_no_model_can_use_the_graph_that_is_an_error(tmp_path: Path) -> None:
-    none = replace(CONTEST, candidates=(Candidate("attention", "LGAT", {}),))
+    none = replace(CONTEST, candidates=[ATTENTION])
     with pytest.raises(InputError, match="weights of edges"):
         choose(selection(tmp_path, make=weighted, candidate_set=none))
 
 
-def test_a_candidate_that_diverges_is_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def diverging(monkeypatch: pytest.MonkeyPatch, when: Callable[[Trial, Part], bool]) -> None:
     honest = Trial.train
 
-    def train(self: Trial, epochs: int, watch: Watch) -> None:
-        if self.name in diverging:
+    def train(self: Trial, part: Part, watch: Watch) -> None:
+        if when(self, part):
             raise DivergedError("the loss is not finite")
-        honest(self, epochs, watch)
+        honest(self, part, watch)
 
-    monkeypatch.setattr(choosing.Trial, "train", train)
-    diverging = {"wide", "sum"}
+    monkeypatch.setattr(trials.Trial, "train", train)
+
+
+def test_a_candidate_that_diverges_is_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    diverging(monkeypatch, lambda trial, part: trial.name != "narrow")
     record = choose(selection(tmp_path)).record
-    assert outcomes(record)["wide"] == outcomes(record)["sum"] == "diverged"
-    assert record["chosen"] in ("narrow", "global")
-    diverging = {"narrow", "wide", "sum", "global"}
+    assert outcomes(record)["wide"] == outcomes(record)["sage"] == "diverged"
+    assert record["chosen"] == "narrow" and record["localization_gain"] is None
+
+
+def test_where_all_diverge_that_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diverging(monkeypatch, lambda trial, part: True)
     with pytest.raises(DivergedError, match="every candidate"):
         choose(selection(tmp_path))
 
 
-@pytest.mark.parametrize("sound", ["narrow", "wide", "sum", "global"])
-def test_where_the_best_diverge_later_on_the_next_best_get_their_turn(
-    sound: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_the_best_diverge_later_on_the_next_best_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = Trial.train
-
-    def train(self: Trial, epochs: int, watch: Watch) -> None:
-        if epochs > CONTEST.first_round and self.name != sound:
-            raise DivergedError("the loss is not finite")
-        honest(self, epochs, watch)
-
-    monkeypatch.setattr(choosing.Trial, "train", train)
-    seen: list[tuple[int, int]] = []
-    asked = selection(tmp_path, candidate_set=replace(CONTEST, survivors=1))
-    record = choose(asked, lambda what, done, total: seen.append((done, total))).record
-    assert record["chosen"] == sound
-    assert all(done <= total for done, total in seen)
+    diverging(monkeypatch, lambda trial, part: part.epochs > 3)
+    record = choose(selection(tmp_path, candidate_set=replace(CONTEST, localizations={}))).record
+    assert record["best_global"] in ("alone", "narrow", "wide", "sage")
+    first = {name: outcomes(record)[name] for name in ("alone", "narrow", "wide", "sage")}
+    assert list(first.values()).count("diverged") == 2
+    assert first[record["best_global"]] in ("left after 3 epochs", "chosen")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.experiments.trial import Trial
+from nodewise.experiments.candidates import Candidate
+from nodewise.experiments.trial import Part, Trial, TrialJob
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task, Watch
 from nodewise.training.recipe import Recipe, load_recipe
@@ -20,17 +23,22 @@ def make(model: str, recipe: Recipe) -> Task:
 
 
 def trial(folder: Path, seed: int = 0) -> Trial:
-    return Trial("one", "LGCN", load_recipe("nodewise", "LGCN", None, SETTINGS), seed, folder, make)
+    recipe = load_recipe("nodewise", "LGCN", None, SETTINGS)
+    return Trial(Candidate("one", "LGCN", {}), recipe, seed, folder, make)
+
+
+def until(epochs: int) -> Part:
+    return Part(epochs, 1000.0)
 
 
 def test_a_pause_changes_no_bit(tmp_path: Path) -> None:
     paused, whole = trial(tmp_path / "paused"), trial(tmp_path / "whole")
-    paused.train(5, Watch())
-    assert paused.result is None and paused.spent()[0] == 5
+    paused.train(until(5), Watch())
+    assert not paused.is_finished and paused.spent()[0] == 5
     for one in (paused, whole):
-        one.train(12, Watch())
-    assert paused.result is not None and whole.result is not None
-    assert paused.result["logits_sha256"] == whole.result["logits_sha256"]
+        one.train(until(12), Watch())
+    results = [RunFolder(one.folder).result or {} for one in (paused, whole)]
+    assert results[0]["logits_sha256"] == results[1]["logits_sha256"]
     assert paused.best() == whole.best()
 
 
@@ -38,29 +46,52 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     seen: list[int] = []
     watch = Watch(lambda line: seen.append(line["epoch"]))
     for epochs, done in ((5, 5), (5, 5), (3, 5), (12, 12), (12, 12), (5, 12)):
-        trial(tmp_path).train(epochs, watch)
+        trial(tmp_path).train(until(epochs), watch)
         assert seen == list(range(done))
 
 
 def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: Path) -> None:
     one = trial(tmp_path)
-    one.train(12, Watch())
+    one.train(until(12), Watch())
     first = RunFolder(tmp_path).history[0]
     assert (one.best(1).epoch, one.best(1).epoch_loss) == (0, first["val_loss"])
-    assert one.result is not None
-    assert one.best().epoch == one.result["best_epoch"] > 0
+    result = RunFolder(tmp_path).result
+    assert result is not None and one.best().epoch == result["best_epoch"] > 0
 
 
 def test_who_asks_to_stop_is_heard_and_training_goes_on_from_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trial(tmp_path).train(12, Watch(stop=lambda: True))
+        trial(tmp_path).train(until(12), Watch(stop=lambda: True))
     assert trial(tmp_path).spent()[0] == 1
     seen: list[int] = []
-    trial(tmp_path).train(3, Watch(lambda line: seen.append(line["epoch"])))
+    trial(tmp_path).train(until(3), Watch(lambda line: seen.append(line["epoch"])))
     assert seen == [1, 2]
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
-    trial(tmp_path).train(5, Watch())
+    trial(tmp_path).train(until(5), Watch())
     with pytest.raises(RunError, match="seed"):
-        trial(tmp_path, seed=1).train(5, Watch())
+        trial(tmp_path, seed=1).train(until(5), Watch())
+
+
+def test_time_ends_a_part_after_one_epoch_at_least(tmp_path: Path) -> None:
+    trial(tmp_path).train(Part(12, 0.0), Watch())
+    assert trial(tmp_path).spent()[0] == 1
+
+
+def test_a_paused_run_predicts_from_its_best_epoch(tmp_path: Path) -> None:
+    one = trial(tmp_path)
+    one.train(until(8), Watch())
+    y, probabilities = one.on_validation()
+    assert float((probabilities.argmax(1) == y).mean()) == one.best().epoch_accuracy
+    right = probabilities[range(len(y)), y]
+    assert -np.log(right).mean() == pytest.approx(one.best().epoch_loss, rel=1e-4)
+
+
+def test_a_job_says_whether_the_loss_stayed_finite(tmp_path: Path) -> None:
+    assert TrialJob(trial(tmp_path / "fine"), until(2)).run() == {}
+    wild = load_recipe(
+        "nodewise", "LGCN", None, {**SETTINGS, "learning_rate": 1e3, "features": "none"}
+    )
+    diverging = replace(trial(tmp_path / "wild"), recipe=wild)
+    assert "not finite" in TrialJob(diverging, until(12)).run()["diverged"]

@@ -9,7 +9,7 @@ from torch_geometric.nn.models import GCN
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.published import printed_parameters
 from nodewise.models.classifier import Classifier
-from nodewise.models.zoo import ZOO, Row, build_model, counterpart, paper_count
+from nodewise.models.zoo import ZOO, Row, build_model, localized_forms, paper_count
 from nodewise.testing import assert_parameter_count
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
@@ -82,17 +82,13 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         build_model("lgcnn", 5, 3)
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        ("LGCN", "LGCN:global"),
-        ("LGAT:global", "LGAT"),
-        ("LGIN:node", "LGIN:global"),
-        ("GCN", None),
-        ("DeepWalk", None),
-    ],
-)
-def test_a_counterpart_has_localization_switched_the_other_way(
-    name: str, other: str | None
-) -> None:
-    assert counterpart(name) == other
+@pytest.mark.parametrize("name", ZOO)
+def test_localized_forms_are_rows_with_the_named_levels(name: str) -> None:
+    forms = localized_forms(name)
+    has_forms = name.removesuffix("-strong").removesuffix("-64").removesuffix("-96")
+    assert bool(forms) == (has_forms in ("GCN", "GAT", "GIN", "SAGE"))
+    for levels, form in forms.items():
+        row = ZOO[form]
+        assert isinstance(row, Row)
+        assert (row.node_level, row.edge_level) == ("nodes" in levels, "edges" in levels)
+        assert row.backbone == ZOO[name].backbone  # type: ignore[union-attr]

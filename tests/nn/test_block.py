@@ -87,7 +87,7 @@ def test_restriction_keeps_the_targets_edges_and_no_others(graph: tuple[Tensor, 
     back = [(int(needed[u]), int(targets[v])) for u, v in edges_of(part)]
     expected = [pair for v in targets.tolist() for pair in edges_of(whole) if pair[1] == v]
     assert back == expected
-    assert part.targets is not None and torch.equal(needed[part.targets], targets)
+    assert torch.equal(part.rows_of_targets(needed), targets)
     assert set(needed.tolist()) == {u for u, _ in expected} | set(targets.tolist())
 
 

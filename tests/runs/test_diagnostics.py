@@ -5,34 +5,8 @@ import torch
 from torch.nn import Linear
 
 from nodewise.runs import diagnostics
-from nodewise.runs.diagnostics import (
-    calibration_error,
-    confusion,
-    diagnose,
-    localization,
-    reliability,
-)
+from nodewise.runs.diagnostics import diagnose, localization
 from tests.training.tasks import small_task
-
-
-def test_confusion_counts_true_classes_in_rows() -> None:
-    truth, predicted = torch.tensor([0, 0, 1, 2]), torch.tensor([0, 2, 1, 1])
-    assert confusion(truth, predicted, 3).tolist() == [[1, 0, 1], [0, 1, 0], [0, 1, 0]]
-
-
-def test_confidence_that_is_deserved_has_no_error() -> None:
-    chances = torch.tensor([[0.75, 0.25]] * 4)
-    assert calibration_error(reliability(chances, torch.tensor([0, 0, 0, 1]))) == pytest.approx(0)
-    assert calibration_error(reliability(chances, torch.tensor([1, 1, 1, 1]))) == pytest.approx(
-        0.75
-    )
-
-
-def test_bins_are_by_confidence_and_certainty_is_in_the_last() -> None:
-    chances = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.08, 0.92]])
-    bins = reliability(chances, torch.tensor([0, 1, 0]))
-    assert [entry["count"] for entry in bins] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 2]
-    assert bins[9]["right"] == 1 and bins[9]["confidence"] == pytest.approx(1.92)
 
 
 def test_the_extremes_are_named_and_in_order() -> None:

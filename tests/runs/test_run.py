@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 
+from nodewise.data.fingerprints import logits_sha256
 from nodewise.data.splits import Split
-from nodewise.runs.run import scores_of, train, versions
-from tests.training.tasks import small_task
+from nodewise.runs.run import scores_of, train, train_in, versions
+from nodewise.runs.saved import load_run
+from nodewise.training.metrics import METRICS
+from tests.training.tasks import small_graph, small_task
 
 
 def test_only_parts_with_nodes_are_scored() -> None:
@@ -16,6 +20,25 @@ def test_only_parts_with_nodes_are_scored() -> None:
     assert scores["val_accuracy"] == 0.5 and not any(name.startswith("test") for name in scores)
     scores = scores_of(logits, y, Split([0], [1], [2, 3, 4]))  # type: ignore[arg-type]
     assert scores["test_accuracy"] == 2 / 3
+
+
+def test_a_record_has_all_metrics_of_both_parts_and_intervals_of_one() -> None:
+    record = train(small_task(epochs=5), 0).record
+    names = (*METRICS, "micro_f", "calibration_error")
+    assert {f"{part}_{name}" for part in ("val", "test") for name in names} <= record.keys()
+    assert record["intervals"].keys() == {f"test_{name}" for name in METRICS}
+    low, high = record["intervals"]["test_accuracy"]
+    assert low < record["test_accuracy"] < high
+
+
+def test_calibrated_probabilities_come_back_from_files(tmp_path: Path) -> None:
+    settings = {"epochs": 5, "learning_rate": 0.1}
+    plain = train_in(tmp_path / "plain", small_task("GCN", **settings), 0)
+    record = train_in(tmp_path / "cal", small_task("GCN", **settings, calibration="temperature"), 0)
+    assert record["val_log_loss"] < plain["val_log_loss"] and "temperature" not in plain
+    assert record["test_accuracy"] == plain["test_accuracy"]
+    logits = load_run(tmp_path / "cal").logits(small_graph())
+    assert logits_sha256(logits) == record["logits_sha256"] != plain["logits_sha256"]
 
 
 def test_a_record_says_how_it_came_about() -> None:

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GCNConv
 
 from nodewise.data.fingerprints import logits_sha256
+from nodewise.data.splits import Split
 from nodewise.errors import InputError
 from nodewise.runs.run import Task, train_in
 from nodewise.runs.saved import load_run
@@ -19,6 +20,7 @@ from nodewise.training.engines import (
     FullGraphEngine,
     OnceEngine,
     check_weights,
+    class_weights,
     make_engine,
 )
 from tests.training.tasks import small_graph, small_task
@@ -55,11 +57,37 @@ def test_models_of_one_epoch_learn_and_come_back_from_files(tmp_path: Path, mode
 def test_a_model_of_ones_own_is_held_by_lambda_global() -> None:
     task = small_task(lambda_global=0.5)
     engine = make_engine(Own(), task.graph, task.recipe)
-    loss, _ = engine.validate()
+    loss = engine.validate().loss
     weights = [weight.detach() for weight in engine.model.parameters()]
     squares = sum(float(weight.square().sum()) for weight in weights)
     torch.testing.assert_close(loss.global_weights.item(), 0.5 * 0.5 * squares)
     assert loss.local_weights == loss.modulations == 0
+
+
+def test_balanced_classes_count_the_same_and_validation_is_not_weighted() -> None:
+    y = torch.tensor([0, 0, 0, 2])
+    assert class_weights(y, 4).tolist() == pytest.approx([4 / 6, 0, 2, 0])
+    for settings in ({}, {"consistency": 0.1}):
+        plain = small_task("GCN", lambda_global=0.0, input_dropout=0.0, **settings)
+        weighted = small_task(
+            "GCN", lambda_global=0.0, input_dropout=0.0, class_weight="balanced", **settings
+        )
+        few = Split(plain.split.train[[0, 1, 2, 3, 5, 10]], plain.split.val, plain.split.test)
+        torch.manual_seed(0)
+        engines = [replace(task, split=few).engine() for task in (plain, weighted)]
+        engines[1].model.load_state_dict(engines[0].model.state_dict())
+        nodes = torch.from_numpy(few.train.copy())
+        logits, y = engines[1].logits()[nodes], plain.data.y[nodes]
+        each = cross_entropy(logits, y, reduction="none")
+        of_classes = [each[y == k].mean() for k in y.unique()]
+        assert engines[1].validate().loss == engines[0].validate().loss
+        found = engines[1].step().cross_entropy
+        torch.testing.assert_close(found, torch.stack(of_classes).mean())
+
+
+def test_a_model_of_one_epoch_refuses_weights_of_classes() -> None:
+    with pytest.raises(InputError, match="class_weight"):
+        small_task("DeepWalk", class_weight="balanced").engine()
 
 
 def weighted_task(model: str = "LGCN") -> Task:

@@ -16,6 +16,7 @@ from nodewise.runs.run import Task, Watch, train, train_in
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import FieldEngine, FullGraphEngine, Loss
 from nodewise.training.loop import NullKeeper, fit
+from nodewise.training.metrics import record_score
 from tests.training.tasks import small_task
 
 
@@ -77,6 +78,36 @@ def test_no_validation_before_the_start_and_the_best_weights_at_the_end() -> Non
     assert [line["epoch"] for line in lines if "val_accuracy" in line] == [5, 6, 7, 8]
     best = next(line for line in lines if line["epoch"] == record["best_epoch"])
     assert engine.validate()[1] == best["val_accuracy"] == record["val_accuracy"]
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "macro_f", "log_loss"])
+def test_the_best_epoch_is_that_of_the_metric(metric: str) -> None:
+    task = small_task("GCN", "nodewise", metric=metric, start_record_epoch=-1)
+    lines: list[dict[str, Any]] = []
+    engine, record, _ = train(task, 0, watch=Watch(lines.append))
+    best = max(lines, key=lambda line: (line["val_score"], -line["val_loss"]))
+    assert best["epoch"] == record["best_epoch"]
+    assert record_score(record) == pytest.approx(best["val_score"], rel=1e-6)
+    assert engine.validate().accuracy == best["val_accuracy"] == record["val_accuracy"]
+    assert len({line["val_score"] for line in lines}) > 1
+
+
+def test_a_history_by_accuracy_has_no_second_score() -> None:
+    lines: list[dict[str, Any]] = []
+    train(small_task(), 0, watch=Watch(lines.append))
+    assert "val_accuracy" in lines[-1] and "val_score" not in lines[-1]
+
+
+def test_stopping_and_going_on_keeps_the_best_score(tmp_path: Path) -> None:
+    settings = {"metric": "roc_auc", "epochs": 12}
+    expected = train_in(tmp_path / "whole", small_task("GCN", **settings), 0)
+    seen: list[int] = []
+    watch = Watch(lambda line: seen.append(line["epoch"]), lambda: len(seen) == 8)
+    assert train_in(tmp_path / "parts", small_task("GCN", **settings), 0, watch)["interrupted"]
+    assert (
+        train_in(tmp_path / "parts", small_task("GCN", **settings), 0)["logits_sha256"]
+        == (expected["logits_sha256"])
+    )
 
 
 def test_the_penalized_loss_contains_the_penalties() -> None:

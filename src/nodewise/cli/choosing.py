@@ -1,4 +1,4 @@
-"""`nodewise train --recipe auto`: the recipe is chosen first, with a progress line."""
+"""`nodewise train --recipe auto`: model and settings are chosen first, with a progress line."""
 
 from __future__ import annotations
 
@@ -8,67 +8,71 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nodewise.cli.progress import make_progress
-from nodewise.cli.tables import percent, print_table
+from nodewise.cli.progress import duration, make_progress
+from nodewise.cli.tables import print_table
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
-    from nodewise.experiments.selection import Selection
-    from nodewise.experiments.selection_result import SelectionResult
+    from nodewise.experiments.selection import Choice, Selection
+    from nodewise.runs.run import Task
 
 
-def choose_run(selection: Selection, target: Path, quiet: bool) -> SelectionResult:
-    """Choose a recipe, copy its run to its folder, and print the choice.
+def choose_run(selection: Selection, target: Path, refit: bool, quiet: bool) -> tuple[Choice, Task]:
+    """Choose, print the choice, and return the task of the run that goes to its folder.
 
     Args:
         selection: What is to be chosen.
-        target: The folder of the chosen run.
+        target: The folder of that run.
+        refit: Whether the chosen model learns from validation nodes too.
         quiet: Whether to print nothing.
 
     Raises:
         RunError: A folder holds another run.
     """
-    choice = _choose(selection, target, quiet)
+    choice, task = _choose(selection, target, refit, quiet)
     if not quiet:
         _print_choice(choice.record)
-    return choice
+        if refit and task.refit is None:
+            typer.echo("no time was left to train on validation nodes too; give a longer --budget")
+    return choice, task
 
 
-def _choose(selection: Selection, target: Path, quiet: bool) -> SelectionResult:
+def _choose(selection: Selection, target: Path, refit: bool, quiet: bool) -> tuple[Choice, Task]:
     from nodewise.experiments.selection import choose_into
 
-    with asking_to_stop() as stop, make_progress(quiet, "of") as progress:
-        bar = progress.add_task("choosing", of="epochs")
+    try:
+        with asking_to_stop() as stop, make_progress(quiet, counts=False) as progress:
+            bar = progress.add_task("choosing", total=selection.budget)
 
-        def show(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=what, completed=done, total=total)
+            def show(what: str, used: float, budget: float) -> None:
+                progress.update(bar, description=what, completed=used, total=budget)
 
-        try:
-            return choose_into(target, selection, show, stop)
-        except KeyboardInterrupt:
-            folder = selection.folder
-            typer.echo(
-                f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
-                "to continue",
-                err=True,
-            )
-            raise typer.Exit(INTERRUPTED) from None
+            return choose_into(target, selection, refit, show, stop)
+    except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
+        folder = selection.folder
+        typer.echo(
+            f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
+            "to continue",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_choice(record: Mapping[str, Any]) -> None:
-    shown = [about for about in (*record["candidates"], record["beside"]) if about]
-    columns = ("candidate", "model", "first round: val %", "val accuracy %", "epochs", "s", "")
-    print_table(columns, [_row(about) for about in shown if about["epochs"]])
-    for about in shown:
-        if not about["epochs"]:
+    tried = [*record["controls"], *record["candidates"]]
+    columns = ("candidate", "model", f"val {record['metric']}", "epochs", "s", "")
+    print_table(columns, [_row(about) for about in tried if about["epochs"]])
+    for about in tried:
+        if not about["epochs"] and "time" not in about["outcome"]:
             typer.echo(f"left out: {about['name']} ({about['model']}): {about['outcome']}")
-    typer.echo(f"chosen on validation nodes: {record['chosen']} ({record['model']})")
-    if record["sentence"]:
-        typer.echo(f"{record['sentence']} {record['localization']['note']}")
+    untried = sum("time" in about["outcome"] for about in tried)
+    if untried:
+        typer.echo(f"not tried in {duration(record['budget'])}: {untried} more")
+    for sentence in record["sentences"]:
+        typer.echo(sentence)
 
 
 def _row(about: Mapping[str, Any]) -> list[str]:
-    seen = {name: value for name, value in about.items() if value is not None}
-    figures = (percent(seen, name) for name in ("first_round_val_accuracy", "val_accuracy"))
+    score = "-" if about["val_score"] is None else f"{about['val_score']:.3f}"
     cost = (str(about["epochs"]), f"{about['seconds']:.1f}")
-    return [about["name"], about["model"], *figures, *cost, about["outcome"]]
+    return [about["name"], about["model"], score, *cost, about["outcome"]]

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
-from nodewise.cli.tables import percent, print_table
+from nodewise.cli.tables import between, heading, percent, print_table
 
 
 def evaluate(
@@ -20,8 +20,8 @@ def evaluate(
 ) -> None:
     """Load a trained model, compute its scores again, and print them beside the recorded ones.
 
-    Micro-F is the paper's: over all classes except the most frequent one, so it differs from the
-    accuracy.
+    Beside them stand 95 % intervals (Wilson's for accuracy, DeLong's for ROC AUC, a jackknife for
+    others), and the controls of `nodewise train`: the majority class, and the features alone.
 
     **Examples**
 
@@ -31,7 +31,8 @@ def evaluate(
     set_threads(threads)
     check_device(device)
     from nodewise.data.fingerprints import logits_sha256
-    from nodewise.runs.run import scores_of
+    from nodewise.runs.controls import controls_of
+    from nodewise.runs.run import Task, scores_of
     from nodewise.runs.saved import load_run
     from nodewise.runs.task import load_source, split_of
 
@@ -41,17 +42,29 @@ def evaluate(
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)
     scores = scores_of(logits, data.y, split)
+    task = Task(data, split, model.config["graph"], model.config["model"], model.recipe)
+    controls = controls_of(task)
+    majority, features = controls["majority"], controls["features_only"]
+    names = [name for name in scores if name != "intervals" and not name.endswith("micro_f")]
     rows = [
-        [name.replace("_", " "), percent(scores, name), percent(model.record, name)]
-        for name in scores
+        [
+            heading(name),
+            percent(scores, name),
+            between(scores, name),
+            *(percent(others, name) for others in (model.record, majority, features)),
+        ]
+        for name in names
     ]
     same = logits_sha256(logits) == model.record.get("logits_sha256")
+    if "skipped" in features:
+        typer.echo(f"features only: skipped, {features['skipped']}")
     footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
-    print_table(("", "now %", "recorded %"), rows, "" if quiet else footer)
+    columns = ("", "now", "95 % interval", "recorded", "majority", "features only")
+    print_table(columns, rows, "" if quiet else footer)
     if json:
         from json import dumps
 
-        about: dict[str, Any] = {"run": str(model.folder), **scores, "same_bits": same}
+        about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
         typer.echo(dumps(about))
 
 

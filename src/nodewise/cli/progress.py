@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from nodewise.cli.tables import cell
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -19,13 +21,14 @@ Line = dict[str, Any]
 _A_DAY = 24 * 3600.0
 
 
-def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
+def make_progress(quiet: bool, *fields: str, timed: bool = True, counts: bool = True) -> Progress:
     """A bar on stderr: description, bar, count, texts by the names of `fields`, and time left.
 
     Args:
         quiet: Show nothing.
         *fields: Texts that tasks have.
         timed: Whether to estimate the time left from the steps done, which assumes equal steps.
+        counts: Whether to show how many steps are done, of how many.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -37,7 +40,7 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        *([MofNCompleteColumn()] if counts else []),
         *texts,
         *time_left,
         console=console,
@@ -51,7 +54,7 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True) -> Progress:
 def epoch_progress(
     description: str, rule: StoppingRule, quiet: bool
 ) -> Iterator[Callable[[Line], None]]:
-    """Yield a function to call after every epoch; it shows loss, accuracy, speed and time left."""
+    """Yield a function to call after every epoch; it shows loss, score, speed and time left."""
     with make_progress(quiet, "state") as progress:
         task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
         began, count = perf_counter(), 0
@@ -61,7 +64,8 @@ def epoch_progress(
             count += 1
             speed = count / (perf_counter() - began)
             total, done = expected_epochs(rule, line), line["epoch"] + 1
-            progress.update(task, total=total, completed=done, state=_state(line, speed))
+            state = _state(line, rule.metric, speed)
+            progress.update(task, total=total, completed=done, state=state)
 
         yield show
 
@@ -72,11 +76,13 @@ def expected_epochs(rule: StoppingRule, line: Line) -> int:
     return min(rule.epochs, start + 1 + rule.patience - int(line.get("waited", 0)))
 
 
-def _state(line: Line, speed: float) -> str:
+def _state(line: Line, metric: str, speed: float) -> str:
+    from nodewise.training.early_stopping import line_score
+
     terms = ("cross_entropy", "global_weights", "local_weights", "modulations")
     loss = sum(line[term] for term in terms)
-    accuracy = f"val {100 * line['val_accuracy']:.1f} %" if "val_accuracy" in line else "val -"
-    return f"loss {loss:.3f}  {accuracy}  {speed:.0f} epochs/s"
+    score = cell(abs(line_score(line)), metric, " %") if "val_accuracy" in line else "-"
+    return f"loss {loss:.3f}  val {score}  {speed:.0f} epochs/s"
 
 
 def duration(seconds: float) -> str:

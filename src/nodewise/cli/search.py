@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,15 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
-from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
+from nodewise.cli.options import (
+    ClassWeight,
+    Device,
+    Json,
+    MetricName,
+    Quiet,
+    Root,
+    Workers,
+    check_device,
+    with_keys,
+)
 from nodewise.cli.progress import make_progress
+from nodewise.cli.tables import cell
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
+from nodewise.cli.train_request import keys_of_graph
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:
     from optuna import Study
 
     from nodewise.experiments.search import Search
+    from nodewise.training.metrics import Metric
 
 Trials = Annotated[int, typer.Option("--trials", min=1, help="The number of settings to try.")]
 Timeout = Annotated[
@@ -42,6 +56,8 @@ def search(
     runs: Runs = 1,
     seed: Seed = 0,
     settings: Set = None,
+    metric: MetricName = None,
+    class_weight: ClassWeight = None,
     split: SplitName = None,
     split_seed: SplitSeed = 0,
     out: Out = None,
@@ -64,21 +80,28 @@ def search(
     """
     from nodewise.experiments.runner import Job
     from nodewise.experiments.search import Search
+    from nodewise.training.metrics import TITLES
     from nodewise.training.recipe import format_settings, load_recipe, parse_settings
 
     check_device(device)
-    fixed = parse_settings(settings or [])
+    fixed = parse_settings(with_keys(settings, metric=metric, class_weight=class_weight))
     load_recipe(recipe, model, dataset, fixed)
     source = graph_source(dataset, tables, split, split_seed)
     name = name_of(source)
     folder = out or Path("runs") / f"search-{name}-{model.replace(':', '_')}"
     job = Job(source, model, seed, folder, recipe, fixed, root, device)
-    summary = job.load().summary
+    graph = job.load()
     if "files" in source and not quiet:
-        typer.echo(str(summary))
+        typer.echo(str(graph.summary))
+    of_graph = keys_of_graph(
+        graph, lambda keys: load_recipe(recipe, model, dataset, fixed, keys), quiet
+    )
+    job = replace(job, settings={**of_graph, **fixed})
+    rule = load_recipe(recipe, model, dataset, job.settings).stopping
     request = Search(job, runs, workers or os.cpu_count() or 1)
-    best = _run(request, f"{model} on {name}", trials, timeout, quiet)
-    typer.echo(f"best validation accuracy {100 * best['val_accuracy']:.1f} %, with")
+    best = _run(request, f"{model} on {name}", trials, timeout, quiet, rule.metric)
+    figure = cell(best[f"val_{rule.metric}"], rule.metric, " %")
+    typer.echo(f"best validation {TITLES[rule.metric]} {figure}, with")
     typer.echo(f"  --model {model} --recipe {quote(recipe)}")
     for setting in format_settings(best["settings"]):
         typer.echo(f"  --set {setting}")
@@ -89,7 +112,7 @@ def search(
 
 
 def _run(
-    search: Search, name: str, trials: int, timeout: float | None, quiet: bool
+    search: Search, name: str, trials: int, timeout: float | None, quiet: bool, metric: Metric
 ) -> dict[str, Any]:
     from nodewise.errors import InputError
     from nodewise.experiments.search import ended_trials, rounded, run_search
@@ -98,28 +121,33 @@ def _run(
         with unmasking_interrupts(), make_progress(quiet, "best") as progress:
             bar = progress.add_task(name, total=trials, best="")
             for study in run_search(search, trials, timeout):
-                progress.update(bar, completed=ended_trials(study), best=_best(study))
+                progress.update(bar, completed=ended_trials(study), best=_best(study, metric))
     except KeyboardInterrupt:
         folder = search.job.folder
         typer.echo(
             f"nodewise: stopped, all saved in {folder}; run the same command to continue", err=True
         )
         raise typer.Exit(INTERRUPTED) from None
-    if not _best(study):
+    if not _best(study, metric):
         if ended_trials(study):
             way_out = "look at the features, or allow more with --trials"
             raise InputError("search", "every trial failed", way_out=way_out)
         raise InputError("search", "no trial came to an end", way_out="give it more time")
     return {
-        "val_accuracy": study.best_value,
+        f"val_{metric}": _value(study, metric),
         "settings": {**search.job.settings, **rounded(study.best_params)},
         "trials": ended_trials(study),
         "out": str(search.job.folder),
     }
 
 
-def _best(study: Study) -> str:
+def _value(study: Study, metric: Metric) -> float:
+    """The metric of the best trial; the study maximizes minus the log loss."""
+    return -study.best_value if metric == "log_loss" else study.best_value
+
+
+def _best(study: Study, metric: Metric) -> str:
     try:
-        return f"best {100 * study.best_value:.1f} %"
+        return f"best {cell(_value(study, metric), metric, ' %')}"
     except ValueError:  # no trial has ended well yet
         return ""

@@ -12,17 +12,20 @@ import typer
 
 from nodewise.cli.graph_options import graph_source, with_graph_options
 from nodewise.cli.options import (
+    ClassWeight,
     Device,
     Json,
+    MetricName,
     Quiet,
     Root,
     Threads,
     check_device,
     set_threads,
+    with_keys,
 )
 from nodewise.cli.progress import epoch_progress
-from nodewise.cli.tables import percent, print_table
-from nodewise.cli.train_request import TrainRequest
+from nodewise.cli.tables import between, heading, percent, print_table
+from nodewise.cli.train_request import AutoOptions, TrainRequest
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
@@ -43,11 +46,27 @@ RecipeName = Annotated[
     typer.Option("--recipe", "-r", help="paper, official, nodewise, or the path of a TOML file."),
 ]
 AnyRecipe = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--recipe",
         "-r",
-        help="paper, official, nodewise, the path of a TOML file, or auto to choose one.",
+        help="paper, official, nodewise, the path of a TOML file, or auto to choose model and "
+        "settings (default: auto for your own tables, nodewise for a data set).",
+    ),
+]
+Budget = Annotated[str, typer.Option("--budget", help="The time that auto may take: 90s, 5m, 2h.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="How many candidates auto trains side by side (default: by cores and edges).",
+    ),
+]
+Refit = Annotated[
+    bool,
+    typer.Option(
+        "--refit/--no-refit", help="Whether auto's model learns from validation nodes too."
     ),
 ]
 Runs = Annotated[
@@ -59,9 +78,17 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe; repeatable."),
 ]
+Temperature = Annotated[
+    bool,
+    typer.Option(
+        "--temperature", help="Calibrate probabilities on validation nodes (temperature scaling)."
+    ),
+]
 SplitName = Annotated[
     str | None,
-    typer.Option("--split", help="Of a data set: public, random, or a stored split's number."),
+    typer.Option(
+        "--split", help="Of a data set: public, random, few, many, or a stored split's number."
+    ),
 ]
 SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of the drawn splits.")]
 Out = Annotated[
@@ -78,10 +105,16 @@ def train(
     tables: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
-    recipe: AnyRecipe = "nodewise",
+    recipe: AnyRecipe = None,
+    budget: Budget = "5m",
+    refit: Refit = True,
+    workers: Workers = None,
     runs: Runs = None,
     seed: Seed = 0,
     settings: Set = None,
+    metric: MetricName = None,
+    class_weight: ClassWeight = None,
+    temperature: Temperature = False,
     split: SplitName = None,
     split_seed: SplitSeed = 0,
     out: Out = None,
@@ -100,35 +133,46 @@ def train(
     The graph is a data set, or your own: a table of edges, and one of nodes with a column of
     labels, which is empty where the class is to be predicted. A summary of it is printed first.
 
-    `--recipe auto` tries a few models, widths, dropouts and penalties and keeps the best on
-    validation nodes: all are trained for some epochs, the best two to their end. It also trains the
-    chosen model with localization switched the other way, and reports whether localization helped.
-    With `--model`, only settings of that model are tried; `--set` fixes a key for all of them. With
-    `--runs` it chooses once, with the first seed. `choice.json` and `report.html` have the details.
+    Scores stand beside two controls: always saying the majority class, and logistic regression on
+    the features without the graph. `--metric` says what decides which epoch is kept.
+
+    Your own graph is trained by `--recipe auto`, unless you name a recipe: within `--budget` it
+    trains an MLP without the graph, global models (GCN, SAGE, GAT, ...), variations of the best,
+    and its localized forms. Localization is chosen only where it is clearly better on validation
+    nodes than the best global model. The chosen model is then trained once more, on training and
+    validation nodes (`--no-refit`: not). Models of scikit-learn are trained for comparison, and
+    where one is better it is said. With `--model`, only settings of that model are tried; `--set`
+    fixes a key for all. With `--runs` it chooses once, with the first seed. `choice.json` and
+    `report.html` have the details.
 
     **Examples**
 
     - `nodewise train toy`
     - `nodewise train cora --model LGCN --recipe official --runs 10`
     - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --out runs/mine`
-    - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --recipe auto`
+    - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --budget 2m`
+    - `nodewise train cora --recipe auto --budget 2m`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
     """
     set_threads(threads)
     check_device(device)
+    from nodewise.runs.controls import controls_in
     from nodewise.runs.run import train_in
     from nodewise.runs.seeds import seed_folder, summarize, train_seeds
     from nodewise.runs.tracking import make_tracker
     from nodewise.training.freed_memory import keep_freed_memory
 
     source = graph_source(dataset, tables, split, split_seed)
-    request = TrainRequest(source, model, recipe, tuple(settings or ()), seed)
+    calibration = "temperature" if temperature else None
+    keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
+    auto, fixed = AutoOptions(budget, workers, refit), tuple(with_keys(settings, **keys))
+    request = TrainRequest(source, model, recipe, fixed, seed, root, device, auto)
     request.recipes()
     folder = out or Path("runs") / request.name
-    make = request.load(root, device, quiet, threads is not None)
+    graph = request.load(quiet, threads is not None)
     make_tracker(track, folder, seed).close()  # fails here rather than after training
     first = folder if runs is None else seed_folder(folder, seed)
-    task, choice = request.task(make, folder, first, quiet)
+    task, choice = request.task(graph, folder, first, quiet)
     keep_freed_memory()
     with _watching(task, quiet, folder, track) as watch:
         if runs is None:
@@ -143,14 +187,23 @@ def train(
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
+    controls = controls_in(first, task)
     report = _write_report(folder, records, several=runs is not None)
-    chosen = {} if choice is None else {"choice": choice}
-    summary = {**summarize(records), **chosen, "out": str(folder), "report": str(report)}
+    chosen = {} if choice is None else _about_choice(choice)
+    about = {"controls": controls, "out": str(folder), "report": str(report)}
+    summary = {**summarize(records), **chosen, **about}
     _print(summary, folder, quiet)
     if json:
         from json import dumps
 
         typer.echo(dumps(summary))
+
+
+def _about_choice(choice: dict[str, Any]) -> dict[str, Any]:
+    """What `--json` says of a choice: all of `choice.json`, and its main points by name."""
+    gains = ("localization_gain", "localization_gain_se")
+    chosen = {"model": choice["model"], "settings": choice["settings"]}
+    return {"chosen": chosen, **{name: choice[name] for name in gains}, "choice": choice}
 
 
 @contextmanager
@@ -168,7 +221,7 @@ def _watching(
         def watch(seed: int) -> Watch:
             of_run.close()
             description = f"{task.model}, seed {seed}"
-            show = of_run.enter_context(epoch_progress(description, task.recipe.stopping, quiet))
+            show = of_run.enter_context(epoch_progress(description, task.rule, quiet))
             tracker = make_tracker(track, folder, seed)
             of_run.callback(tracker.close)
 
@@ -192,21 +245,29 @@ def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) ->
 
 
 def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
-    names = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
+    records, controls = summary["runs"], summary["controls"]
+    part = "test" if "test_accuracy" in records[0] else "val"
+    metric = records[0]["settings"].get("metric", "accuracy")
+    shown = dict.fromkeys((metric, "accuracy", "balanced_accuracy", "macro_f", "roc_auc"))
+    names = list(dict.fromkeys([*(f"{part}_{name}" for name in shown), f"val_{metric}"]))
+    majority, features = controls["majority"], controls["features_only"]
     rows = [
-        [
-            f"seed {record['seed']}",
-            *(percent(record, name) for name in names),
-            f"{record['best_epoch']} of {record['epochs']}",
-            f"{record['seconds']:.1f}",
-        ]
-        for record in summary["runs"]
+        [f"majority: {majority['class']}", *(percent(majority, name) for name in names), "", ""],
+        ["features only", *(percent(features, name) for name in names), "", ""],
     ]
-    if len(rows) > 1:
-        rows.append(
-            ["mean", *(percent(summary, name) for name in names), "", f"{summary['seconds']:.1f}"]
-        )
-    columns = ("", "test accuracy %", "micro-F %", "macro-F %", "val accuracy %", "epoch", "s")
+    for record in records:
+        epochs = f"{record['best_epoch']} of {record['epochs']}"
+        scores = (percent(record, name) for name in names)
+        rows.append([f"seed {record['seed']}", *scores, epochs, f"{record['seconds']:.1f}"])
+    if len(records) > 1:
+        means = (percent(summary, name) for name in names)
+        rows.append(["mean", *means, "", f"{summary['seconds']:.1f}"])
+    else:
+        rows.append(["95 % interval", *(between(records[0], name) for name in names), "", ""])
+    skipped = [f"features only: skipped, {features['skipped']}"] if "skipped" in features else []
     next_step = f"nodewise predict {quote(str(folder))} --out predictions.csv"
-    footer = "" if quiet else f"report: {summary['report']}; next: {next_step}"
-    print_table(columns, rows, footer)
+    ending = [] if quiet else [f"report: {summary['report']}; next: {next_step}"]
+    # All columns but the last are of one part: the first names it.
+    first, *others = map(heading, names)
+    others[:-1] = [title.removeprefix(f"{part} ") for title in others[:-1]]
+    print_table(("", first, *others, "epoch", "s"), rows, "\n".join([*skipped, *ending]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +16,67 @@ from nodewise.cli.graph_options import name_of
 from nodewise.cli.options import set_threads_for
 
 if TYPE_CHECKING:
+    from nodewise.data.graph import GraphTable
     from nodewise.experiments.candidates import CandidateSet
-    from nodewise.experiments.trial import MakeTask
     from nodewise.runs.run import Task
+    from nodewise.runs.task import TaskMaker
     from nodewise.training.recipe import Recipe
 
 _MODEL = "LGCN"
+_MANY_EDGES = 2_000_000
+
+
+@dataclass(frozen=True)
+class AutoOptions:
+    """How `--recipe auto` chooses.
+
+    Attributes:
+        budget: The time it may take, such as "5m".
+        workers: How many candidates are trained side by side; None decides by cores and edges.
+        refit: Whether the chosen model learns from validation nodes too.
+    """
+
+    budget: str = "5m"
+    workers: int | None = None
+    refit: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """The budget in seconds.
+
+        Raises:
+            InputError: It is no time.
+        """
+        from nodewise.experiments.clock import parse_budget
+
+        return parse_budget(self.budget)
+
+    def side_by_side(self, edges: int) -> int:
+        """How many candidates are trained side by side; a large graph wants all cores for one."""
+        return self.workers or (min(os.cpu_count() or 1, 4) if edges < _MANY_EDGES else 1)
+
+
+def keys_of_graph(
+    graph: GraphTable, load: Callable[[Mapping[str, Any]], Recipe], quiet: bool
+) -> dict[str, Any]:
+    """The keys of a recipe that a user's tables decide, printed with the reason: the metric.
+
+    Args:
+        graph: The graph.
+        load: Loads the recipe from keys that the graph decides; recipe and user go before them.
+        quiet: Whether to print nothing.
+    """
+    from nodewise.training.metrics import default_metric
+
+    if "files" not in graph.source:
+        return {}
+    default = default_metric(graph.data.y.numpy(), graph.data.get("class_names"))
+    of_graph = {"metric": default.metric}
+    if not default.reason or load(of_graph).stopping.metric != default.metric:
+        return {}
+    if not quiet:
+        typer.echo(f"metric    {default.reason}; --metric says otherwise")
+    return of_graph
 
 
 @dataclass(frozen=True)
@@ -30,16 +86,28 @@ class TrainRequest:
     Attributes:
         source: Where the graph comes from, for `load_source`.
         model: The model's name; None takes the default one, or with `auto` the best.
-        recipe: The recipe's name or path, or `auto`.
+        asked_recipe: The recipe's name or path, or `auto`; None takes `auto` for a graph of the
+            user's own, else `nodewise`.
         settings: Keys of the recipe to override, as `KEY=VALUE`.
         seed: The (first) seed.
+        root: The folder of raw files.
+        device: Where to compute.
+        auto: How `auto` chooses.
     """
 
     source: Mapping[str, Any]
     model: str | None
-    recipe: str
+    asked_recipe: str | None
     settings: tuple[str, ...]
     seed: int
+    root: Path | None = None
+    device: str = "cpu"
+    auto: AutoOptions = AutoOptions()
+
+    @property
+    def recipe(self) -> str:
+        """The recipe's name or path, or `auto`."""
+        return self.asked_recipe or ("auto" if "files" in self.source else "nodewise")
 
     @property
     def name(self) -> str:
@@ -62,8 +130,11 @@ class TrainRequest:
 
         return CandidateSet.load().of_model(self.model) if is_auto(self.recipe) else None
 
-    def recipes(self) -> list[Recipe]:
+    def recipes(self, of_graph: Mapping[str, Any] | None = None) -> list[Recipe]:
         """All recipes that may be used; a wrong flag should not wait for a graph to load.
+
+        Args:
+            of_graph: Keys that the graph decides, once it is loaded.
 
         Raises:
             RecipeError: A key or a value is not known.
@@ -75,46 +146,53 @@ class TrainRequest:
         candidate_set, dataset = self.candidate_set, self.source.get("dataset")
         if candidate_set is None:
             recipe_path(self.recipe, also=(AUTO,))
-            return [load_recipe(self.recipe, self.model or _MODEL, dataset, self.fixed)]
-        return [candidate_set.recipe(one, dataset, self.fixed) for one in candidate_set.candidates]
+            model = self.model or _MODEL
+            return [load_recipe(self.recipe, model, dataset, self.fixed, of_graph)]
+        fixed = {**(of_graph or {}), **self.fixed}
+        return [candidate_set.recipe(one, dataset, fixed) for one in candidate_set.candidates]
 
-    def load(self, root: Path | None, device: str, quiet: bool, fixed_threads: bool) -> MakeTask:
-        """Load the graph, print its summary, and return a function that makes tasks of it.
+    @property
+    def make(self) -> TaskMaker:
+        """Makes tasks of the graph, also in other processes."""
+        from nodewise.runs.task import TaskMaker
+
+        return TaskMaker(self.source, self.root, self.device)
+
+    def load(self, quiet: bool, fixed_threads: bool) -> GraphTable:
+        """Load the graph, and print its summary.
 
         Args:
-            root: The folder of raw files.
-            device: Where to compute.
             quiet: Whether to print nothing.
             fixed_threads: Whether the number of threads has been chosen already.
         """
-        from nodewise.runs.task import load_source, make_task
-
-        graph = load_source(self.source, root)
+        graph = self.make.graph
         if "files" in graph.source and not quiet:
             typer.echo(str(graph.summary))
         if not fixed_threads:
             set_threads_for(graph.data.edge_index.size(1))
-        return lambda model, recipe: make_task(graph, model, recipe, device)
+        return graph
 
     def task(
-        self, make: MakeTask, folder: Path, target: Path, quiet: bool
+        self, graph: GraphTable, folder: Path, target: Path, quiet: bool
     ) -> tuple[Task, dict[str, Any] | None]:
         """The task, and the record of how it was chosen, if it was.
 
         Args:
-            make: What `load` returned.
+            graph: What `load` returned.
             folder: The folder of all runs.
-            target: That of the first run; a chosen run is copied there, finished.
+            target: That of the first run.
             quiet: Whether to print nothing.
         """
         from nodewise.experiments.selection import Selection
 
+        of_graph = keys_of_graph(graph, lambda keys: self.recipes(keys)[0], quiet)
         candidate_set = self.candidate_set
         if candidate_set is None:
-            (recipe,) = self.recipes()
-            return make(self.model or _MODEL, recipe), None
-        selection = Selection(
-            folder, make, self.seed, self.source.get("dataset"), self.fixed, candidate_set
-        )
-        choice = choose_run(selection, target, quiet)
-        return choice.chosen.task(), choice.record
+            (recipe,) = self.recipes(of_graph)
+            return self.make(self.model or _MODEL, recipe), None
+        workers = self.auto.side_by_side(graph.data.edge_index.size(1))
+        dataset, fixed = self.source.get("dataset"), {**of_graph, **self.fixed}
+        times = (self.auto.seconds, workers)
+        selection = Selection(folder, self.make, self.seed, dataset, fixed, candidate_set, *times)
+        choice, task = choose_run(selection, target, self.auto.refit, quiet)
+        return task, choice.record

@@ -1,15 +1,15 @@
-"""The candidates of `--recipe auto`, as data: models, settings, and how long they may train."""
+"""The candidates of `--recipe auto`, as data: models, settings, and the order of their training."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from nodewise.errors import UnknownNameError
+from nodewise.models.zoo import find_row, localized_forms
 from nodewise.training.recipe import Recipe, load_recipe
 
 AUTO = "auto"
@@ -29,49 +29,59 @@ class Candidate:
     model: str
     settings: Mapping[str, Any]
 
+    def changed(self, name: str, settings: Mapping[str, Any], model: str | None = None) -> Self:
+        """This candidate with other settings, or as another model."""
+        model = model or self.model
+        changed = {**self.settings, **settings}
+        return replace(self, name=f"{self.name}, {name}", model=model, settings=changed)
+
 
 @dataclass(frozen=True)
 class CandidateSet:
-    """The candidates of a selection, and how long they are trained.
+    """The candidates of a selection, and the order in which they are trained.
 
     Attributes:
         base: The recipe that candidates differ from.
-        first_round: Epochs that each of them is trained at first.
-        survivors: How many are then trained to their end.
+        rounds: After so many epochs the worse candidates leave.
+        survivors: How many stay after each round.
         every: Keys in which all of them differ from the base recipe.
-        candidates: The candidates.
+        candidates: The global models, cheap ones first.
+        variations: Changes that are tried on the best global candidate, one at a time.
+        localizations: Settings that are tried for its localized forms.
+        controls: Rows of the zoo without localization or a graph, for comparison.
     """
 
     base: str
-    first_round: int
-    survivors: int
+    rounds: Sequence[int]
+    survivors: Sequence[int]
     every: Mapping[str, Any]
-    candidates: tuple[Candidate, ...]
+    candidates: Sequence[Candidate]
+    variations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    localizations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    controls: Sequence[str] = ()
 
     @classmethod
     def load(cls) -> Self:
         """The candidates that come with nodewise."""
         path = files("nodewise.experiments") / "auto.toml"
         content = tomllib.loads(path.read_text("utf-8"))
-        candidates = tuple(
+        candidates = [
             Candidate(name, keys.pop("model"), keys)
             for name, keys in content.pop("candidates").items()
-        )
+        ]
         return cls(**content, candidates=candidates)
 
     def of_model(self, model: str | None) -> Self:
-        """The candidates of one model; None leaves all of them.
+        """The candidates of one model, without localized forms of it; None leaves all.
 
         Raises:
-            UnknownNameError: There are none of that model.
+            UnknownNameError: There is no such model.
         """
         if model is None:
             return self
-        kept = tuple(candidate for candidate in self.candidates if candidate.model == model)
-        if not kept:
-            models = {candidate.model for candidate in self.candidates}
-            raise UnknownNameError("recipe 'auto', model", model, models)
-        return replace(self, candidates=kept)
+        find_row(model)
+        known = [candidate for candidate in self.candidates if candidate.model == model]
+        return replace(self, candidates=known or [Candidate(model, model, {})], localizations={})
 
     def recipe(self, candidate: Candidate, dataset: str | None, fixed: Mapping[str, Any]) -> Recipe:
         """A candidate's recipe; keys that the caller has fixed take precedence.
@@ -83,16 +93,16 @@ class CandidateSet:
         recipe = load_recipe(self.base, candidate.model, dataset, settings)
         return replace(recipe, name=AUTO)
 
-    @property
-    def varied(self) -> list[str]:
-        """The keys in which candidates differ."""
-        return sorted({key for candidate in self.candidates for key in candidate.settings})
+    def varied(self, best: Candidate) -> Iterator[Candidate]:
+        """The best candidate with one change at a time."""
+        for name, settings in self.variations.items():
+            yield best.changed(name, settings)
 
-    def epochs(self, candidates: int, longest: int) -> int:
-        """The epochs of all runs at most, with the counterpart of the chosen one."""
-        first = min(self.first_round, longest)
-        survivors = min(self.survivors, candidates)
-        return candidates * first + survivors * (longest - first) + longest
+    def localized(self, best: Candidate) -> Iterator[Candidate]:
+        """The localized forms of a global candidate; none where the zoo has none."""
+        for level, model in localized_forms(best.model).items():
+            for name, settings in self.localizations.items():
+                yield best.changed(f"localized at {level}, {name}", settings, model)
 
 
 def is_auto(recipe: str | Path) -> bool:

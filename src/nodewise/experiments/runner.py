@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import connection, forkserver, parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from nodewise.errors import NodewiseError, RunError
 from nodewise.runs.interrupts import (
@@ -35,6 +35,20 @@ if TYPE_CHECKING:
 
 # What every process imports; loaded once, in the server that all others are forked from.
 _PRELOADED = ["nodewise.runs.task", "nodewise.training.metrics"]
+
+
+class AnyJob(Protocol):
+    """Something to train in a folder."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is trained."""
+
+    def run(self, stop: Callable[[], bool]) -> dict[str, Any]:
+        """Train until `stop` is true, from what was saved on."""
+
+
+J = TypeVar("J", bound=AnyJob)
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,7 @@ class Workers:
         self._over.value = 1
         self._pool.shutdown(cancel_futures=True)
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any] | NodewiseError]]:
+    def run(self, jobs: Sequence[J]) -> Iterator[tuple[J, dict[str, Any] | NodewiseError]]:
         """Run the jobs, first to last; yields each with its record or its error as it ends.
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
@@ -183,7 +197,7 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _work(job: Job) -> dict[str, Any]:
+def _work(job: AnyJob) -> dict[str, Any]:
     with asking_to_stop() as stop:
         record = job.run(lambda: stop() or bool(_over.value))
     parent = parent_process()

@@ -16,6 +16,7 @@ from nodewise.experiments.runner import Job, Workers
 from nodewise.experiments.search_folder import open_search
 from nodewise.models.zoo import find_row
 from nodewise.runs.interrupts import delaying_interrupts
+from nodewise.training.metrics import record_score
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -184,7 +185,7 @@ def _round(
         elif record["interrupted"]:
             raise KeyboardInterrupt
         else:
-            found[job.folder] = record["val_accuracy"]
+            found[job.folder] = record_score(record)
     with delaying_interrupts():
         for number, of_trial in jobs.items():
             values = [found[job.folder] for job in of_trial if job.folder in found]

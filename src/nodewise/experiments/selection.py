@@ -1,31 +1,42 @@
-"""`--recipe auto`: a recipe chosen on validation nodes; test nodes are not used.
+"""`--recipe auto`: model and settings chosen on validation nodes; test nodes are not used.
 
-All candidates are trained for a first round, the best of them to their end (successive halving).
-Then the counterpart of the best is trained, localization switched the other way, to compare both.
+In this order, within a budget of time: controls of scikit-learn; global models, of which the worse
+leave after some epochs (successive halving); variations of the best; localized forms of the best.
+Localization is chosen only where it is clearly better than the best global model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from nodewise.errors import DivergedError, InputError
-from nodewise.experiments.candidates import CandidateSet
+from nodewise.errors import DivergedError
+from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
+from nodewise.experiments.clock import Clock
+from nodewise.experiments.race import Race, Show
 from nodewise.experiments.selection_result import CHOICE, SelectionResult
-from nodewise.experiments.trial import EpochCounter, MakeTask, Show, Trial
+from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
-from nodewise.models.zoo import counterpart
-from nodewise.randomness import seeded_randomness
 from nodewise.runs.copy import check_target, copy_run
+from nodewise.runs.folder import is_finished
+from nodewise.runs.run import Refit, Task, Watch, train_in
+from nodewise.training.recipe import Recipe
 
-_LEFT, _ENDED, _DIVERGED = "left after the first round", "trained to the end", "diverged"
+BUDGET = 300.0  # seconds
+
+_REFIT_EPOCHS = 100  # at least
+
+# The share of the budget that is used when a stage ends; the rest is for training on all labels.
+_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63, "localized": 0.8}
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A recipe to be chosen: for which graph, and from which candidates.
+    """A model and settings to be chosen: for which graph, and from which candidates.
 
     Attributes:
         folder: Where `choice.json` goes, and the candidates' runs, in `candidates`.
@@ -33,7 +44,9 @@ class Selection:
         seed: The seed of all runs.
         dataset: The data set's name, or None for a graph without one.
         fixed: Keys of the recipe that the caller sets.
-        candidate_set: The candidates, and how long they are trained.
+        candidate_set: The candidates, and the order of their training.
+        budget: The seconds that all of it may take.
+        workers: How many candidates are trained side by side; `make` must then be picklable.
     """
 
     folder: Path
@@ -42,140 +55,234 @@ class Selection:
     dataset: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     candidate_set: CandidateSet = field(default_factory=CandidateSet.load)
+    budget: float = BUDGET
+    workers: int = 1
 
-    def trials(self) -> list[Trial]:
-        """The candidates' runs; of two that the fixed keys make equal, the first."""
-        found: dict[tuple[Any, ...], Trial] = {}
-        for candidate in self.candidate_set.candidates:
-            recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
-            folder = self.folder / "candidates" / candidate.name
-            trial = Trial(candidate.name, candidate.model, recipe, self.seed, folder, self.make)
-            found.setdefault(trial.identity, trial)
-        return list(found.values())
+    def trial(self, candidate: Candidate) -> Trial:
+        """A candidate's run."""
+        recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
+        folder = self.folder / "candidates" / candidate.name.replace(", ", "-").replace(" ", "-")
+        return Trial(candidate, recipe, self.seed, folder, self.make)
+
+    def trials(self, candidates: Iterable[Candidate]) -> list[Trial]:
+        """The runs of several candidates."""
+        return [self.trial(candidate) for candidate in candidates]
+
+    @property
+    def asked(self) -> str:
+        """A fingerprint of what is asked for: graph, split, candidates, settings, seed, budget."""
+        config = self.trial(self.candidate_set.candidates[0]).task().config(self.seed)
+        about = [config, dict(self.fixed), asdict(self.candidate_set), self.budget]
+        return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+
+    def known(self) -> Choice | None:
+        """What was chosen before, if the same was asked for."""
+        path = self.folder / CHOICE
+        record = json.loads(path.read_bytes()) if path.exists() else {}
+        if record.get("asked") != self.asked:
+            return None
+        candidate = Candidate(record["chosen"], record["model"], {})
+        recipe = Recipe.from_settings(AUTO, record["settings"])
+        return Choice(record, replace(self.trial(candidate), recipe=recipe))
+
+    @property
+    def controls(self) -> list[Trial]:
+        """The controls, trained as their recipe says."""
+        return self.trials(Candidate(name, name, {}) for name in self.candidate_set.controls)
+
+    @property
+    def spent(self) -> float:
+        """The seconds that earlier sessions have trained for."""
+        folders = sorted((self.folder / "candidates").glob("*/"))
+        any_recipe = self.trial(self.candidate_set.candidates[0])
+        seconds = [replace(any_recipe, folder=folder).spent()[1] for folder in folders]
+        return sum(seconds) / self.workers
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen.
+
+    Attributes:
+        record: The content of `choice.json`.
+        trial: The chosen run, perhaps not trained to its end.
+        spent: The seconds it took; none if it was read back.
+    """
+
+    record: dict[str, Any]
+    trial: Trial
+    spent: float = 0.0
+
+    @property
+    def refit(self) -> Refit:
+        """How its model learns from validation nodes too.
+
+        For twice the epochs that were best: with more labels, and often of other shares of the
+        classes, training takes longer, and an early best epoch is often luck. A few epochs too many
+        do little harm.
+        """
+        longest = self.trial.epochs
+        epochs = max(2 * (self.record["best_epoch"] + 1), _REFIT_EPOCHS)
+        return Refit(min(epochs, longest), self.record["val_scores"])
+
+    def task(self, refit: bool) -> Task:
+        """The chosen model's task, on training nodes or on validation nodes too."""
+        return replace(self.trial.task(), refit=self.refit if refit else None)
+
+    def has_time_to_refit(self) -> bool:
+        """Whether the budget leaves the time."""
+        epochs, seconds = self.trial.spent()
+        needed = seconds / max(epochs, 1) * self.refit.epochs
+        return bool(self.spent + needed <= self.record["budget"])
 
 
 def choose(
     selection: Selection,
-    show: Show = lambda what, done, total: None,
+    show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
-) -> SelectionResult:
+) -> Choice:
     """Choose, and write `choice.json`; what earlier calls have trained is not trained again.
 
     Args:
         selection: What is to be chosen.
-        show: Called after every epoch with the name of the run, the epochs done, and their total.
+        show: Called after every epoch with what is trained, the seconds used, and the budget.
         stop: Called after every epoch; true saves and stops.
 
     Raises:
+        DivergedError: No candidate could be trained.
         InputError: No candidate can be trained on this graph.
         KeyboardInterrupt: `stop` was true; the same call continues.
         RunError: A folder holds another run, or another process works in it.
     """
-    outcomes: dict[str, str] = {}
-    trials, candidate_set = selection.trials(), selection.candidate_set
-    usable = list(_usable(trials, outcomes))
-    longest = max(trial.epochs for trial in usable)
-    first = min(candidate_set.first_round, longest)
-    counter = EpochCounter(candidate_set.epochs(len(usable), longest), show, stop)
-    left = list(_round(Round("candidate", 0, first, _LEFT), usable, counter, outcomes))
-    ranked, ended = _ranked(left, first), list[Trial]()
-    while ranked and not ended:  # if all of the best diverge later on, the next best are trained
-        best, ranked = ranked[: candidate_set.survivors], ranked[candidate_set.survivors :]
-        ended = list(_round(Round("best", first, longest, _ENDED), best, counter, outcomes))
-    chosen = _ranked(ended, None)[0]
-    outcomes[chosen.name] = "chosen"
-    other = _counterpart(chosen, usable)
-    if other is not None:
-        converged = counter.train(other, f"{other.model}, the counterpart", 0, longest)
-        if other in usable:
-            outcomes[other.name] = _ENDED if converged else _DIVERGED
-    result = SelectionResult(candidate_set, trials, outcomes, chosen, other, counter.total)
-    write_json(selection.folder / CHOICE, result.record)
-    return result
+    known = selection.known()
+    if known is not None:
+        return known
+    clock, candidate_set = Clock(selection.budget, selection.spent), selection.candidate_set
+    with Race(clock, selection.workers, show, stop) as race:
+        controls = race.enter(selection.controls)
+        race.train("control", controls, 1, _SHARES["controls"])
+        halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
+        entered = race.enter(selection.trials(candidate_set.candidates))
+        best = _first(halving.run("candidate", entered, _SHARES["candidates"]))
+        best = _varied(selection, halving, best)
+        alone = [trial for trial in entered if not trial.uses_graph]
+        race.train("features alone", alone, best.epochs, _SHARES["alone"])
+        forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
+        localized = halving.run("localized form", forms, _SHARES["localized"])
+        result = SelectionResult(
+            [trial for trial in race.trials if trial.name not in candidate_set.controls],
+            controls,
+            race.outcomes,
+            best,
+            next(iter(localized), None),
+            clock.used,
+            selection.budget,
+        )
+    record = {"asked": selection.asked, **result.record}
+    write_json(selection.folder / CHOICE, record)
+    return Choice(record, result.chosen, clock.used)
 
 
 def choose_into(
     target: Path,
     selection: Selection,
-    show: Show = lambda what, done, total: None,
+    refit: bool = True,
+    show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
-) -> SelectionResult:
-    """As `choose`; the chosen run is copied to the folder `target`, which is checked first.
+) -> tuple[Choice, Task]:
+    """As `choose`; also the task of the run that goes to `target`, a folder that is checked first.
+
+    With `refit` it learns from validation nodes too, if the budget leaves the time. Otherwise the
+    chosen run is finished at its best epoch, and copied there.
 
     Raises:
         RunError: The folder holds another run.
     """
-    trial = selection.trials()[0]
-    check_target(target, trial.task().config(trial.seed))
-    result = choose(selection, show, stop)
-    copy_run(result.chosen.folder, target)
-    return result
+    first = selection.trial(selection.candidate_set.candidates[0])
+    check_target(target, first.task().config(selection.seed))
+    choice = choose(selection, show, stop)
+    if refit and (is_finished(target) or choice.has_time_to_refit()):
+        return choice, choice.task(refit=True)
+    trial, task = choice.trial, choice.task(refit=False)
+    train_in(trial.folder, task, trial.seed, Watch(enough=lambda: True))
+    copy_run(trial.folder, target)
+    return choice, task
 
 
-class Round(NamedTuple):
-    """Some epochs of several runs.
+@dataclass(frozen=True)
+class Halving:
+    """Successive halving: after some epochs the worse ones leave.
 
     Attributes:
-        name: The name of its runs in progress lines.
-        begin: The epoch they start from.
-        end: The epoch they are trained to.
-        outcome: The outcome of those that are trained in no later round.
+        race: Trains the trials.
+        rounds: After so many epochs.
+        survivors: How many stay after each round.
     """
 
-    name: str
-    begin: int
-    end: int
-    outcome: str
+    race: Race
+    rounds: Sequence[int]
+    survivors: Sequence[int]
+
+    def run(self, what: str, trials: Sequence[Trial], share: float) -> list[Trial]:
+        """Train trials, the best of them to their end.
+
+        Args:
+            what: What they are, for the progress line.
+            trials: The trials, cheap ones first.
+            share: The share of the budget that is used at the end.
+
+        Returns:
+            All that were validated and did not diverge; the best of the last round come first.
+        """
+        if not trials:
+            return []
+        clock, longest, left = self.race.clock, max(trial.epochs for trial in trials), trials
+        began = clock.used / clock.budget
+        ends = [epochs for epochs in self.rounds if epochs < longest] + [longest]
+        for i, epochs in enumerate(ends):
+            until = began + (share - began) * (i + 1) / len(ends)
+            ranked = _ranked(self.race.train(what, left, epochs, until), epochs)
+            left = ranked if epochs == longest else ranked[: self.survivors[i]]
+            for trial in ranked[len(left) :]:
+                self.race.outcomes[trial.name] = f"left after {epochs} epochs"
+        rest = [trial for trial in self.race.validated(trials) if trial not in left]
+        return [*left, *_ranked(rest)]
 
 
-def _round(
-    plan: Round, trials: Sequence[Trial], counter: EpochCounter, outcomes: dict[str, str]
-) -> Iterator[Trial]:
-    """Train some runs; yields those that did not diverge."""
-    for i, trial in enumerate(trials, 1):
-        name = f"{plan.name} {i} of {len(trials)}, {trial.name}"
-        ended = counter.train(trial, name, plan.begin, plan.end)
-        outcomes[trial.name] = plan.outcome if ended else _DIVERGED
-        if ended:
-            yield trial
+def _varied(selection: Selection, halving: Halving, best: Trial) -> Trial:
+    """The best trial after changes that improve it, as long as there is time."""
+    race, share = halving.race, _SHARES["variations"]
+    while race.clock.left(share) > 0:
+        candidates = selection.candidate_set.varied(best.candidate)
+        ended = halving.run("variation", race.enter(selection.trials(candidates)), share)
+        if not ended or ended[0].figures <= best.figures:
+            return best
+        best = ended[0]
+    return best
 
 
-def _usable(trials: Sequence[Trial], outcomes: dict[str, str]) -> Iterator[Trial]:
-    """Those whose model accepts the graph; why others do not is an outcome, too.
+def _localized_forms(candidate_set: CandidateSet, race: Race) -> list[Candidate]:
+    """The localized forms of the best global candidate that has any."""
+    for trial in _ranked(race.validated(race.trials)):
+        forms = list(candidate_set.localized(trial.candidate))
+        if forms:
+            return forms
+    return []
+
+
+def _first(trials: Sequence[Trial]) -> Trial:
+    """The first of some trials.
 
     Raises:
-        InputError: None can.
-    """
-    for trial in trials:
-        try:
-            with seeded_randomness(trial.seed):
-                trial.task().fresh_model()
-        except InputError as error:
-            outcomes[trial.name] = str(error)
-            if len(outcomes) == len(trials):
-                raise
-        else:
-            yield trial
-
-
-def _ranked(trials: Sequence[Trial], epochs: int | None) -> list[Trial]:
-    """Sorted by validation accuracy, then by loss, the best first.
-
-    Raises:
-        DivergedError: There is none left.
+        DivergedError: There is none.
     """
     if not trials:
         raise DivergedError("every candidate of the recipe 'auto' diverged; look at the features")
-    best = {trial.name: trial.best(epochs) for trial in trials}
-    figures = {name: (seen.epoch_accuracy, -seen.epoch_loss) for name, seen in best.items()}
-    return sorted(trials, key=lambda trial: figures[trial.name], reverse=True)
+    return trials[0]
 
 
-def _counterpart(chosen: Trial, trials: Sequence[Trial]) -> Trial | None:
-    """The chosen run with localization switched the other way; perhaps one of the candidates."""
-    model = counterpart(chosen.model)
-    if model is None:
-        return None
-    folder = chosen.folder.with_name(f"{chosen.name}-beside")
-    trial = replace(chosen, name=f"{chosen.name}-beside", model=model, folder=folder)
-    return next((known for known in trials if known.identity == trial.identity), trial)
+def _ranked(trials: Iterable[Trial], epochs: int | None = None) -> list[Trial]:
+    """Sorted by the score on validation nodes, then by loss, the best first."""
+    pairs = [(trial.best(epochs), trial) for trial in trials]
+    pairs.sort(key=lambda pair: (pair[0].epoch_accuracy, -pair[0].epoch_loss), reverse=True)
+    return [trial for _, trial in pairs]

@@ -1,22 +1,19 @@
-"""The result of a selection, as `choice.json` has it: candidates, scores, and a comparison."""
+"""The result of a selection, as `choice.json` has it: candidates, scores, a verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from nodewise.experiments.candidates import CandidateSet
-from nodewise.experiments.node_by_node import Comparison, right_on_validation
+from nodewise.experiments.gain import Gain, in_words
 from nodewise.experiments.trial import Trial
 from nodewise.models.zoo import find_row
+from nodewise.training.early_stopping import Best
+from nodewise.training.metrics import Metric, score
 
 CHOICE = "choice.json"
-_NOTE = (
-    "The settings were chosen on these nodes for the chosen model, and its counterpart has the "
-    "same, which favors the chosen one."
-)
 
 
 @dataclass(frozen=True)
@@ -24,65 +21,148 @@ class SelectionResult:
     """A selection that has ended.
 
     Attributes:
-        candidate_set: The candidates it started with.
-        trials: The candidates' runs.
-        outcomes: The outcome of each, by name.
-        chosen: The best run.
-        counterpart: The same with localization switched the other way, if there is such a model.
-        epochs_at_most: The epochs that could have been trained.
+        trials: All candidates' runs, first to last.
+        controls: Those of the controls.
+        outcomes: Why a run was left out, by its name.
+        best_global: The best run without localization.
+        best_localized: The best with it; None if there is none.
+        seconds: The time it took.
+        budget: The time it was allowed.
     """
 
-    candidate_set: CandidateSet
     trials: Sequence[Trial]
+    controls: Sequence[Trial]
     outcomes: Mapping[str, str]
-    chosen: Trial
-    counterpart: Trial | None
-    epochs_at_most: int
+    best_global: Trial
+    best_localized: Trial | None
+    seconds: float
+    budget: float
+    _gains: dict[tuple[str, str], Gain] = field(default_factory=dict, repr=False)
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that decided."""
+        return self.best_global.recipe.stopping.metric
+
+    @cached_property
+    def chosen(self) -> Trial:
+        """The localized run where it is better by more than the standard error, else the global."""
+        gain = self.localization
+        is_better = gain is not None and gain.is_clear
+        return self.best_localized if is_better and self.best_localized else self.best_global
+
+    @property
+    def localization(self) -> Gain | None:
+        """What localization brought over the best global model; None where time was too short.
+
+        A localized run must have been trained to its end, or as long as the global one.
+        """
+        localized = self.best_localized
+        if localized is None:
+            return None
+        enough = localized.is_finished or localized.spent()[0] >= self.best_global.spent()[0]
+        return self._gain(localized, self.best_global) if enough else None
+
+    @property
+    def graph(self) -> Gain | None:
+        """What the graph brought over the best model of features alone."""
+        runs = (*self.trials, *self.controls)
+        alone = self._best(trial for trial in runs if not trial.uses_graph)
+        return None if alone is None or alone == self.chosen else self._gain(self.chosen, alone)
+
+    @property
+    def _left_out(self) -> bool:
+        """Whether there are localized forms that were never trained."""
+        return any(find_row(trial.model).is_localized for trial in self.trials)
+
+    @cached_property
+    def better_control(self) -> Trial | None:
+        """The best control, if it is better on validation nodes than the chosen run."""
+        best = self._best(self.controls)
+        return best if best is not None and best.figures[0] > self.chosen.figures[0] else None
+
+    def _best(self, trials: Iterable[Trial]) -> Trial | None:
+        tried = [trial for trial in trials if trial.folder.exists() and trial.best().epoch >= 0]
+        return max(tried, key=lambda trial: trial.figures, default=None)
+
+    def _gain(self, one: Trial, other: Trial) -> Gain:
+        key = (one.name, other.name)
+        if key not in self._gains:
+            (y, first), (_, second) = one.on_validation(), other.on_validation()
+            self._gains[key] = Gain.of(self.metric, y, first, second)
+        return self._gains[key]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What was chosen, what localization and the graph brought, and how sure that is."""
+        chosen, control = self.chosen, self.better_control
+        score = in_words(self.metric, chosen.figures[0])
+        sentences = [f"Chosen: {chosen.name} ({chosen.model}), {score} on validation nodes."]
+        if self.localization is not None:
+            verb = "kept" if chosen == self.best_localized else "left out"
+            sentences.append(
+                f"Localization {verb}: {self.localization} over the best global model "
+                f"({self.best_global.name})."
+            )
+        elif self.best_localized is not None or self._left_out:
+            sentences.append("Localization not decided: the time was over; give a longer --budget.")
+        if self.graph is not None:
+            sentences.append(f"The graph: {self.graph} over features alone.")
+        if control is not None:
+            score = in_words(self.metric, control.figures[0])
+            sentences.append(
+                f"Better on validation nodes than any model here: {control.name}, {score}."
+            )
+        return sentences
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The content of `choice.json`; accuracies are fractions of the validation nodes."""
-        chosen, counterpart = self.chosen, self.counterpart
-        extra = [] if counterpart is None or counterpart in self.trials else [counterpart]
-        spent = [trial.spent() for trial in (*self.trials, *extra)]
-        compared = self._comparison()
+        """The content of `choice.json`; scores are those of the metric."""
+        chosen, gain = self.chosen, self.localization
+        control = self.better_control
         return {
             "chosen": chosen.name,
             "model": chosen.model,
+            "settings": chosen.recipe.settings,
             "seed": chosen.seed,
-            "epochs": sum(epochs for epochs, _ in spent),
-            "epochs_at_most": self.epochs_at_most,
-            "seconds": sum(seconds for _, seconds in spent),
-            "candidates": [self._about(trial, self.outcomes[trial.name]) for trial in self.trials],
-            "beside": None
-            if counterpart is None
-            else self._about(counterpart, "counterpart of the chosen one"),
-            "localization": None if compared is None else {**compared.as_dict(), "note": _NOTE},
-            "sentence": None if compared is None else compared.sentence,
+            "metric": self.metric,
+            "val_score": chosen.figures[0],
+            "val_scores": self._val_scores(),
+            "best_epoch": chosen.best().epoch,
+            "budget": self.budget,
+            "seconds": self.seconds,
+            "epochs": sum(trial.spent()[0] for trial in (*self.trials, *self.controls)),
+            "candidates": [self._about(trial) for trial in self.trials],
+            "controls": [self._about(trial) for trial in self.controls],
+            "best_global": self.best_global.name,
+            "best_localized": None if self.best_localized is None else self.best_localized.name,
+            "localization_gain": None if gain is None else gain.difference,
+            "localization_gain_se": None if gain is None else gain.standard_error,
+            "localization": None if gain is None else gain.as_dict(),
+            "graph": None if self.graph is None else self.graph.as_dict(),
+            "better_control": None if control is None else control.name,
+            "sentences": self.sentences,
         }
 
-    def _about(self, trial: Trial, outcome: str) -> dict[str, Any]:
+    def _val_scores(self) -> dict[str, float]:
+        """All metrics of the chosen run, by their names in a record."""
+        found = vars(score(*self.chosen.on_validation()))
+        return {f"val_{name}": value for name, value in found.items() if value is not None}
+
+    def _about(self, trial: Trial) -> dict[str, Any]:
         """A run as the record has it; a score that was never measured is null."""
-        first, best = trial.best(self.candidate_set.first_round), trial.best()
-        epochs, seconds = trial.spent()
+        tried = trial.folder.exists()
+        best = trial.best() if tried else Best()
+        epochs, seconds = trial.spent() if tried else (0, 0.0)
         seen = best.epoch >= 0
+        ended = "trained to the end" if tried and trial.is_finished else "stopped by the budget"
         return {
             "name": trial.name,
             "model": trial.model,
-            "settings": {key: trial.recipe.settings[key] for key in self.candidate_set.varied},
-            "outcome": outcome,
-            "first_round_val_accuracy": first.epoch_accuracy if first.epoch >= 0 else None,
-            "val_accuracy": best.epoch_accuracy if seen else None,
+            "settings": dict(trial.candidate.settings),
+            "outcome": "chosen" if trial == self.chosen else self.outcomes.get(trial.name, ended),
+            "val_score": best.epoch_accuracy if seen else None,
             "val_loss": best.epoch_loss if seen else None,
             "epochs": epochs,
             "seconds": seconds,
         }
-
-    def _comparison(self) -> Comparison | None:
-        """The localized one of chosen run and counterpart against the other."""
-        if self.counterpart is None or self.counterpart.result is None:
-            return None
-        pair = (self.chosen, self.counterpart)
-        ordered = sorted(pair, key=lambda trial: not find_row(trial.model).is_localized)
-        localized, matched = (right_on_validation(t.folder, t.task()) for t in ordered)
-        return Comparison.of(localized, matched)

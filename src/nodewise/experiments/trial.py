@@ -1,24 +1,30 @@
-"""A candidate's run, which can be paused, and the epochs of several of them, counted."""
+"""A candidate's run, which can be paused after some epochs or seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nodewise.errors import DivergedError
+from nodewise.experiments.candidates import Candidate
+from nodewise.models.zoo import find_row
 from nodewise.runs.folder import CONFIG, RunFolder, check_config
 from nodewise.runs.run import Task, Watch, train_in
-from nodewise.training.early_stopping import Best
+from nodewise.runs.saved import load_run
+from nodewise.training.early_stopping import Best, line_score
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe
 
 # A task from a model's name and a recipe: the graph is the caller's.
 MakeTask = Callable[[str, Recipe], Task]
-# Called with the name of what is trained, the epochs done, and their total.
-Show = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -26,20 +32,28 @@ class Trial:
     """A run that can be paused.
 
     Attributes:
-        name: Its name.
-        model: A name of the zoo.
+        candidate: What it trains.
         recipe: How to build and train it.
         seed: The run's seed.
         folder: Its folder.
         make: Returns its task.
     """
 
-    name: str
-    model: str
+    candidate: Candidate
     recipe: Recipe
     seed: int
     folder: Path
     make: MakeTask = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The candidate's name."""
+        return self.candidate.name
+
+    @property
+    def model(self) -> str:
+        """The candidate's model, a name of the zoo."""
+        return self.candidate.model
 
     @cached_property
     def identity(self) -> tuple[Any, ...]:
@@ -52,16 +66,21 @@ class Trial:
         return self.recipe.stopping.epochs
 
     @property
-    def result(self) -> dict[str, Any] | None:
-        """The record; None before the end."""
-        return RunFolder(self.folder).result
+    def is_finished(self) -> bool:
+        """Whether it was trained to its end."""
+        return RunFolder(self.folder).result is not None
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether its model uses any edge."""
+        return find_row(self.model).uses_graph or self.recipe.architecture.hops > 0
 
     def task(self) -> Task:
         """Its task; a new one, so that its prepared features do not stay in memory."""
         return self.make(self.model, self.recipe)
 
-    def train(self, epochs: int, watch: Watch) -> None:
-        """Train until so many epochs are done, or to the end, from the last checkpoint on.
+    def train(self, part: Part, watch: Watch) -> None:
+        """Train a part of it, from the last checkpoint on.
 
         Raises:
             KeyboardInterrupt: The watch stopped it; everything is saved.
@@ -69,9 +88,10 @@ class Trial:
             DivergedError: The loss became infinite or undefined.
         """
         task = self.task()
-        if self._has(epochs, task):
+        if self._has(part.epochs, task):
             return
-        pause = _Pause(epochs if epochs < self.epochs else None, watch)
+        # The end of a run is no pause.
+        pause = _Pause(part if part.epochs < self.epochs else replace(part, epochs=2**62), watch)
         record = train_in(self.folder, task, self.seed, Watch(pause.epoch, pause.stop))
         if record["interrupted"] and pause.by_watch:
             raise KeyboardInterrupt
@@ -86,67 +106,98 @@ class Trial:
     def best(self, epochs: int | None = None) -> Best:
         """The best epoch on the validation nodes, of the first epochs or of all."""
         best = Best()
-        for line in _validated(RunFolder(self.folder).history[:epochs]):
-            best = self.recipe.stopping.update(
-                best, line["epoch"], line["val_accuracy"], line["val_loss"]
-            )
+        for line in RunFolder(self.folder).history[:epochs]:
+            if "val_accuracy" in line:
+                rule = self.recipe.stopping
+                best = rule.update(best, line["epoch"], line_score(line), line["val_loss"])
         return best
+
+    @property
+    def figures(self) -> tuple[float, float]:
+        """Score and minus loss of the best epoch: the higher the better."""
+        best = self.best()
+        return best.epoch_accuracy, -best.epoch_loss
+
+    def on_validation(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Labels (n,) and probabilities (n, classes) of validation nodes, at the best epoch."""
+        task = self.task()
+        run = load_run(self.folder, device=str(task.data.y.device))
+        nodes = task.split.val
+        probabilities = run.logits(task.data).cpu().double().softmax(1).numpy()[nodes]
+        return task.data.y.cpu().numpy()[nodes], probabilities
 
     def spent(self) -> tuple[int, float]:
         """Epochs and seconds so far."""
-        result = self.result
-        if result is not None:
-            return int(result["epochs"]), float(result["seconds"])
-        checkpoint = RunFolder(self.folder).load() if self.folder.exists() else None
+        run = RunFolder(self.folder)
+        about = run.result
+        if about is not None:
+            return int(about["epochs"]), float(about["seconds"])
+        checkpoint = run.load() if self.folder.exists() else None
         about = {"epoch": 0, "seconds": 0.0} if checkpoint is None else checkpoint[1]
         return int(about["epoch"]), float(about["seconds"])
 
 
-class _Pause:
-    """Stops a run after some epochs, or earlier if its watch does."""
+@dataclass(frozen=True)
+class Part:
+    """A part of a run.
 
-    def __init__(self, after: int | None, watch: Watch) -> None:
-        self._after, self._watch, self._done = after, watch, 0
+    Attributes:
+        epochs: It ends when so many epochs are done.
+        seconds: It ends before so many seconds are over, after one epoch at least.
+    """
+
+    epochs: int
+    seconds: float
+
+
+class _Pause:
+    """Stops a run at the end of a part, or earlier if its watch does."""
+
+    def __init__(self, part: Part, watch: Watch) -> None:
+        self._part, self._watch = part, watch
+        self._began = self._before = perf_counter()
+        # The first epoch is often slower than all others, and says little about them.
+        self._done, self._shortest, self._seen = 0, inf, 0
         self.by_watch = False
 
     def epoch(self, line: Epoch) -> None:
-        self._done = int(line["epoch"]) + 1
+        now = perf_counter()
+        self._done, self._seen = int(line["epoch"]) + 1, self._seen + 1
+        self._shortest, self._before = min(self._shortest, now - self._before), now
         self._watch.epoch(line)
 
     def stop(self) -> bool:
         self.by_watch = self._watch.stop()
-        return self.by_watch or (self._after is not None and self._done >= self._after)
+        next_one = self._shortest if self._seen > 1 else 0.0
+        seconds = perf_counter() - self._began + next_one
+        return self.by_watch or self._done >= self._part.epochs or seconds > self._part.seconds
 
 
-def _validated(history: Iterable[Epoch]) -> Iterable[Epoch]:
-    return (line for line in history if "val_accuracy" in line)
+@dataclass(frozen=True)
+class TrialJob:
+    """A part of a trial's run, for a process of its own or for this one.
 
-
-class EpochCounter:
-    """Trains several runs and counts their epochs.
-
-    Args:
-        total: The epochs of all runs, as far as known.
-        show: Called after every epoch with the name of the run, the epochs done, and their total.
-        stop: Called after every epoch; true saves and stops.
+    Attributes:
+        trial: The trial.
+        part: The part.
     """
 
-    def __init__(self, total: int, show: Show, stop: Callable[[], bool]) -> None:
-        self.total, self._show, self._stop, self._done = total, show, stop, 0
+    trial: Trial
+    part: Part
 
-    def train(self, trial: Trial, name: str, begin: int, end: int) -> bool:
-        """Train a run from one epoch to another; returns whether it did not diverge."""
-        before = self._done - begin
-        self.total = max(self.total, before + end)
-        self._show(name, self._done, self.total)
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self.trial.folder
 
-        def note(line: Epoch) -> None:
-            self._show(name, before + int(line["epoch"]) + 1, self.total)
-
+    def run(
+        self,
+        stop: Callable[[], bool] = lambda: False,
+        epoch: Callable[[Epoch], None] = lambda line: None,
+    ) -> dict[str, Any]:
+        """Train; the answer says whether the loss stayed finite."""
         try:
-            trial.train(end, Watch(note, self._stop))
-        except DivergedError:
-            return False
-        finally:
-            self._done += end - begin  # also if it stopped early
-        return True
+            self.trial.train(self.part, Watch(epoch, stop))
+        except DivergedError as error:
+            return {"diverged": str(error)}
+        return {}

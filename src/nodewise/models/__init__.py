@@ -3,7 +3,7 @@
 from nodewise.models.architecture import Architecture
 from nodewise.models.classifier import LGAT, LGCN, LGIN, Classifier
 from nodewise.models.receptive_field import ReceptiveField
-from nodewise.models.zoo import ZOO, build_model, counterpart
+from nodewise.models.zoo import ZOO, build_model, localized_forms
 
 __all__ = [
     "LGAT",
@@ -14,5 +14,5 @@ __all__ = [
     "Classifier",
     "ReceptiveField",
     "build_model",
-    "counterpart",
+    "localized_forms",
 ]

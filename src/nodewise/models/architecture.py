@@ -23,6 +23,11 @@ ActName = Literal["none", "elu", "relu", "leaky_relu"]
 InitName = Literal["glorot", "truncated_he", "small_uniform", "zeros"]
 
 
+def identity(x: Tensor) -> Tensor:
+    """x itself."""
+    return x
+
+
 def _leaky(x: Tensor) -> Tensor:
     return leaky_relu(x, 0.2)
 
@@ -146,12 +151,12 @@ class Architecture:
         return Classifier(
             convs,
             dropout=self.input_dropout,
-            act=_ACTS[self.act],
+            act=_ACTS[self.act] or identity,
             output_act=_ACTS[self.output_act],
             residual=self.residual,
             norms=[norm for norm in map(self._norm, widths) if norm is not None],
             feature_dropout=None if self.feature_dropout < 0 else self.feature_dropout,
-            roots=self._roots(sizes, width) if self.root else (),
+            roots=self._roots(sizes, width, bias=not convs) if self.root else (),
             ends=self._ends(sizes, width) if self.linear_ends else None,
         )
 
@@ -171,11 +176,11 @@ class Architecture:
             return BatchNorm1d(width)
         return LayerNorm(width) if self.layer_norm else None
 
-    def _roots(self, sizes: tuple[int, int], width: int) -> list[Dense]:
+    def _roots(self, sizes: tuple[int, int], width: int, bias: bool) -> list[Dense]:
         widths = [width] * (self.num_layers + 1)
         if not self.linear_ends:
             widths[0], widths[-1] = sizes
-        return [Dense(*pair) for pair in pairwise(widths)]
+        return [Dense(*pair, bias=bias) for pair in pairwise(widths)]
 
     def _ends(self, sizes: tuple[int, int], width: int) -> LinearEnds:
         return LinearEnds(sizes[0], width, sizes[1], self.hops, self.node_dropout)

@@ -17,6 +17,7 @@ from nodewise.models.linear_ends import LinearEnds
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
+from nodewise.nn.dense import Dense
 from nodewise.nn.edges import plain_edges
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
@@ -24,7 +25,7 @@ from nodewise.nn.modulation import Modulations
 from nodewise.nn.options import LocalizationOptions
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout
-from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows
+from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows, take_rows
 
 Act = Callable[[Tensor], Tensor]
 
@@ -77,10 +78,9 @@ class Classifier(Module):
 
     @property
     def uses_edge_weights(self) -> bool:
-        """Whether any layer uses edge weights."""
-        return self.needs_all_nodes or any(
-            conv.aggregator.uses_edge_weights for conv in self.layers
-        )
+        """Whether any layer uses edge weights, or none uses edges."""
+        used = [conv.aggregator.uses_edge_weights for conv in self.layers]
+        return self.needs_all_nodes or not used or any(used)
 
     @property
     def needs_all_nodes(self) -> bool:
@@ -162,6 +162,18 @@ class Classifier(Module):
         rows, _ = self._through(count, x, edge_index, edge_weight)
         return rows.dense() if isinstance(rows, SparseRows) else rows
 
+    def first_rows(
+        self, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> Features:
+        """The input of the first conv, before dropout: the features, or what `ends` makes of them.
+
+        Args:
+            x: The features, as `forward` takes them.
+            edge_index: The edges, as `forward` takes them.
+            edge_weight: A weight for each edge, where the aggregator takes one.
+        """
+        return self._through(0, x, edge_index, edge_weight)[0]
+
     def _through(
         self,
         count: int,
@@ -199,8 +211,7 @@ class Classifier(Module):
             return self.roots[i](x), Modulations()
         out, modulations = self.layers[i](x, graph, edge_weight, return_modulations=True)
         if self.roots:
-            rows = self.roots[i](x)
-            out = out + (graph.rows_of_targets(rows) if isinstance(graph, Block) else rows)
+            out = cast(Dense, self.roots[i]).plus(out, _of_targets(x, graph))
         return out, modulations
 
     def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
@@ -209,8 +220,15 @@ class Classifier(Module):
             return out if self.output_act is None else self.output_act(out)
         out = self.act(self.norms[i](out) if len(self.norms) else out)
         if self.residual and isinstance(x, Tensor) and x.size(1) == out.size(1):
-            out = out + (graph.rows_of_targets(x) if isinstance(graph, Block) else x)
+            out = out + cast(Tensor, _of_targets(x, graph))
         return out
+
+
+def _of_targets(x: Features, graph: Tensor | Block) -> Features:
+    """The rows of a layer's targets among those of its sources."""
+    if not isinstance(graph, Block) or graph.targets is None:
+        return x
+    return take_rows(x, graph.targets)
 
 
 LayerSizes = Sequence[tuple[int, int, int]]

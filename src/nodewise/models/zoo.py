@@ -8,7 +8,7 @@ matched global model; `LGCN:node` and `LGCN:edge` keep one level.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from torch.nn import Module
@@ -107,6 +107,7 @@ class Row:
         localizes_bias: Whether the node level scales and shifts the bias too.
         counts_bias: Whether the paper's parameter count includes the layers' biases.
         convs: Its layers, from the row, an architecture, their sizes, heads and aggregator.
+        twin: The family of its localized form; empty where there is none.
         defaults: Settings of this backbone that differ from the paper's; a recipe may change them.
         settings: What distinguishes this row, such as its width; a recipe cannot change it.
     """
@@ -119,6 +120,7 @@ class Row:
     localizes_bias: bool = False
     counts_bias: bool = False
     convs: Callable[..., Sequence[BaseConv]] = localized
+    twin: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -126,6 +128,11 @@ class Row:
     def is_localized(self) -> bool:
         """Whether any level is switched on."""
         return self.node_level or self.edge_level
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether its layers use edges."""
+        return self.convs is not no_convs
 
     def build(self, sizes: Sizes, arch: Architecture) -> Classifier:
         """The model."""
@@ -161,6 +168,11 @@ class GraphRow:
     def is_localized(self) -> bool:
         """Always false: there are no levels to switch on."""
         return False
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether it uses edges."""
+        return True
 
     def build(self, sizes: Sizes, arch: Architecture) -> Module:
         """The model."""
@@ -214,34 +226,33 @@ STRONG: Final[Mapping[str, Any]] = {
     "modulator_init": "zeros",
 }
 
-NARROW_HEADS: Final[Mapping[str, Any]] = {"hidden_channels": 8}
+STRONG_HEADS: Final[Mapping[str, Any]] = {**STRONG, "hidden_channels": 8}
 
 
 def _strong(family: str, twin: str, backbone: Any, **row: Any) -> dict[str, Row]:
     """A strong model, and its localized twin with each of its levels."""
-    base = {family: Row(family, backbone, defaults=row.pop("defaults", STRONG), **row)}
-    defaults = base[family].defaults
-    return {**base, **_levels(twin, backbone, defaults=defaults, **row)}
+    row = {"defaults": STRONG, **row}
+    return {family: Row(family, backbone, twin=twin, **row), **_levels(twin, backbone, **row)}
 
 
 ZOO: Final[dict[str, Row | GraphRow]] = {
     "DeepWalk": GraphRow("DeepWalk", DeepWalk),
     "Planetoid": GraphRow("Planetoid", EitherPlanetoid),
-    **_widths("GCN", gcn),
+    **_widths("GCN", gcn, twin="LGCN"),
     "GCN-tuned": Row("GCN-tuned", gcn),
     "GCN-FiLM": Row("GCN-FiLM", gcn, convs=film),
     **_levels("LGCN", gcn),
-    **_widths("GAT", gat, has_heads=True),
+    **_widths("GAT", gat, has_heads=True, twin="LGAT"),
     "GAT-FiLM": Row("GAT-FiLM", gat, convs=film, has_heads=True),
     **_levels("LGAT", gat, has_heads=True),
-    **_widths("GIN", gin, defaults={"bias": True}, counts_bias=True),
+    **_widths("GIN", gin, defaults={"bias": True}, counts_bias=True, twin="LGIN"),
     "GIN-FiLM": Row("GIN-FiLM", gin, convs=film, defaults={"bias": True}, counts_bias=True),
     **_levels("LGIN", gin, localizes_bias=True, defaults={"bias": True}),
     "MLP": Row("MLP", mean, convs=no_convs, defaults=STRONG),
     **_strong("SAGE", "LSAGE", mean),
     **_strong("GCN-strong", "LGCN-strong", gcn),
     **_strong("GIN-strong", "LGIN-strong", gin),
-    **_strong("GAT-strong", "LGAT-strong", gat, has_heads=True, defaults=STRONG | NARROW_HEADS),
+    **_strong("GAT-strong", "LGAT-strong", gat, has_heads=True, defaults=STRONG_HEADS),
 }
 
 
@@ -256,22 +267,11 @@ def find_row(name: str) -> Row | GraphRow:
     return ZOO[name]
 
 
-def counterpart(name: str) -> str | None:
-    """The same model with localization switched off, or on at both levels where it is off.
-
-    Everything else is the same, so that a difference between the two is that of localization.
-
-    Returns:
-        Its name; None where the zoo has no such model.
-
-    Raises:
-        UnknownNameError: There is no model of that name.
-    """
-    row = find_row(name)
-    if isinstance(row, GraphRow):
-        return None
-    other = replace(row, node_level=not row.is_localized, edge_level=not row.is_localized)
-    return next((found for found, candidate in ZOO.items() if candidate == other), None)
+def localized_forms(name: str) -> dict[str, str]:
+    """The localized forms of a global model, by what they localize; none where the zoo has none."""
+    twin = getattr(find_row(name), "twin", "")
+    forms = {"nodes": f"{twin}:node", "edges": f"{twin}:edge", "nodes and edges": twin}
+    return forms if twin else {}
 
 
 def build_model(

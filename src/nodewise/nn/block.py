@@ -79,7 +79,8 @@ class Block:
             nodes.numel(),
         )
         coefficient = None if self.coefficient is None else self.coefficient[edge]
-        return Block(neighbors, coefficient, where[edge.numel() :]), nodes
+        of_targets = None if torch.equal(nodes, targets) else where[edge.numel() :]
+        return Block(neighbors, coefficient, of_targets), nodes
 
     def rows_of_targets(self, x: Tensor) -> Tensor:
         """The targets' rows among the sources'."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
+from torch.nn.functional import linear
 
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import SOURCE, LazyWeight, new_weight, shape_of
@@ -36,10 +37,23 @@ class Dense(Module):
 
     def forward(self, x: Features) -> Tensor:
         """Rows (N, in_channels), dense or sparse -> (N, out_channels)."""
-        if isinstance(self.weight, LazyWeight):
-            self.weight.materialize_for(row_width(x), 0)
+        self._materialize(x)
+        if isinstance(x, Tensor):
+            return linear(x, self.weight, self.bias)
         out = project(x, self.weight)
         return out if self.bias is None else out + self.bias
+
+    def plus(self, out: Tensor, x: Features) -> Tensor:
+        """`out` + x W^T + b, where the product of dense rows is added in place of a copy."""
+        self._materialize(x)
+        if isinstance(x, Tensor) and self.bias is None:
+            return torch.addmm(out, x, self.weight.t())
+        product: Tensor = self(x)
+        return out + product
+
+    def _materialize(self, x: Features) -> None:
+        if isinstance(self.weight, LazyWeight):
+            self.weight.materialize_for(row_width(x), 0)
 
     def __repr__(self) -> str:
         out, width = shape_of(self.weight)

@@ -20,9 +20,9 @@ from nodewise.report.page import Page
 from nodewise.report.plots import learning_curves
 from nodewise.report.selection import add_selection
 from nodewise.report.style import to_svg
-from nodewise.runs.diagnostics import calibration_error
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.seeds import summarize
+from nodewise.training.metrics import calibration_error, record_score
 
 REPORT = "report.html"
 _PARTS = {"test": "test", "val": "validation"}
@@ -70,7 +70,7 @@ def write_report(path: Path, folders: Sequence[Path]) -> None:
         _confusion(page, diagnostics)
         _calibration(page, diagnostics)
     _learning(page, runs)
-    best = max(runs, key=lambda run: run.result.get("val_accuracy", 0.0))
+    best = max(runs, key=lambda run: record_score(run.result))
     _localization(page, best, len(runs))
     with writing(path):
         page.write(path, f"nodewise {__version__}; every number is read from the runs' records.")

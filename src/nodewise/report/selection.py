@@ -9,30 +9,35 @@ from typing import Any
 
 from nodewise.experiments.selection_result import CHOICE
 from nodewise.report.page import Page
+from nodewise.training.metrics import TITLES
 
 
 def add_selection(page: Page, folder: Path) -> None:
-    """Add how the recipe was chosen, from `choice.json` if there is one."""
+    """Add how model and settings were chosen, from `choice.json` if there is one."""
     path = folder / CHOICE
     if not path.exists():
         return
     record = json.loads(path.read_bytes())
-    page.heading("How the recipe was chosen")
+    page.heading("How model and settings were chosen")
+    for sentence in record["sentences"]:
+        page.paragraph(sentence)
+    tried = sum(about["epochs"] > 0 for about in record["candidates"])
     page.paragraph(
-        f"Chosen on validation nodes with seed {record['seed']}: {record['chosen']} "
-        f"({record['model']}). {record['epochs']:,} epochs were trained of at most "
-        f"{record['epochs_at_most']:,}, in {record['seconds']:.1f} seconds. The first round is as "
-        "long for every candidate; the best were then trained to their end."
+        f"By {TITLES[record['metric']]} on validation nodes, with seed {record['seed']}: "
+        f"{tried} candidates, {record['epochs']:,} epochs, {record['seconds']:.0f} of "
+        f"{record['budget']:.0f} seconds. The worse ones leave after some epochs; then settings of "
+        "the best are varied, and its localized forms are trained. No test node was used."
     )
-    shown = [about for about in (*record["candidates"], record["beside"]) if about is not None]
-    columns = ("candidate", "model", "settings", "first round, %", "validation, %", "outcome")
-    page.table(columns, [_row(about) for about in shown])
-    if record["localization"] is not None:
-        page.paragraph(f"{record['sentence']} {record['localization']['note']}")
+    columns = ("candidate", "model", "settings", "validation", "epochs", "seconds", "outcome")
+    page.table(columns, [_row(about) for about in (*record["candidates"], *record["controls"])])
 
 
 def _row(about: Mapping[str, Any]) -> list[str]:
-    settings = ", ".join(f"{key} {value:g}" for key, value in about["settings"].items())
-    figures = (about["first_round_val_accuracy"], about["val_accuracy"])
-    shares = ("-" if share is None else f"{100 * share:.1f}" for share in figures)
-    return [about["name"], about["model"], settings, *shares, about["outcome"]]
+    settings = ", ".join(f"{key} {_text(value)}" for key, value in about["settings"].items())
+    score = "-" if about["val_score"] is None else f"{about['val_score']:.3f}"
+    cost = (f"{about['epochs']:,}", f"{about['seconds']:.1f}")
+    return [about["name"], about["model"], settings, score, *cost, about["outcome"]]
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -22,7 +22,7 @@ from nodewise.runs.folder import (
 
 # The result comes last: a folder that has one is complete.
 _FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
-_CHOSEN = ("model", "settings")
+_CHOSEN = ("model", "settings", "refit")
 
 
 def copy_run(source: Path, target: Path) -> None:

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.splits import Split
 from nodewise.models.classifier import Classifier
 from nodewise.nn.base_conv import BaseConv
-from nodewise.ops.sparse import as_features, take_rows
+from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.ops.sparse import Features, as_features, take_rows
 from nodewise.training.engines import TrainingGraph
+from nodewise.training.metrics import confusion, reliability
 
-BINS = 10  # of confidence
 _EXTREMES = 10  # nodes shown at either end
 _SCALES_AT_ONCE = 2**24  # which bounds the memory of `localization`
 
@@ -44,12 +44,13 @@ def diagnose(
     """
     part = scored_part(graph.split)
     nodes = torch.from_numpy(dict(graph.split)[part].copy())
-    truth, scored = graph.y.cpu()[nodes], logits.cpu()[nodes]
+    truth = graph.y.cpu()[nodes].numpy()
+    probabilities = logits.cpu()[nodes].double().softmax(1).numpy()
     diagnostics = {
         "part": part,
         "classes": list(class_names),
-        "confusion": confusion(truth, scored.argmax(1), len(class_names)).tolist(),
-        "reliability": reliability(scored.softmax(1), truth),
+        "confusion": confusion(truth, probabilities).tolist(),
+        "reliability": reliability(truth, probabilities),
     }
     squares = localization(model, graph)
     if squares is None:
@@ -65,36 +66,6 @@ def scored_part(split: Split) -> str:
     return "test" if len(split.test) else "val"
 
 
-def confusion(truth: Tensor, predicted: Tensor, classes: int) -> NDArray[np.int64]:
-    """How many nodes of each class (row) are predicted as each class (column)."""
-    pairs = (truth * classes + predicted).numpy()
-    return np.bincount(pairs, minlength=classes * classes).reshape(classes, classes)
-
-
-def reliability(probabilities: Tensor, truth: Tensor) -> list[dict[str, float]]:
-    """Nodes by the confidence of their prediction, in bins of equal width.
-
-    Args:
-        probabilities: Probabilities, shape (n, classes).
-        truth: Labels, shape (n,).
-
-    Returns:
-        For each bin its count, the sum of confidences, and how many predictions are right.
-    """
-    confidence, predicted = probabilities.double().max(1)
-    bins = (confidence * BINS).long().clamp(max=BINS - 1)
-    right = (predicted == truth).double()
-    columns = {"count": torch.ones_like(right), "confidence": confidence, "right": right}
-    sums = {name: torch.zeros(BINS).double().index_add(0, bins, v) for name, v in columns.items()}
-    return [{name: float(values[i]) for name, values in sums.items()} for i in range(BINS)]
-
-
-def calibration_error(bins: Sequence[dict[str, float]]) -> float:
-    """ECE: the distance of confidence and accuracy in each bin, averaged over the nodes."""
-    total = sum(entry["count"] for entry in bins)
-    return sum(abs(entry["right"] - entry["confidence"]) for entry in bins) / max(total, 1)
-
-
 @singledispatch
 def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
     """Mean squares of a_v - 1 and of b_v in the first layer, shape (N, 2), in evaluation mode.
@@ -108,27 +79,24 @@ def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
 @torch.no_grad()
 def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
     model.eval()
+    if not any(isinstance(conv, LocalizedConv) and conv.node_modulator for conv in model.layers):
+        return None
     conv, count = model.layers[0], graph.y.numel()
+    x = as_features(model.first_rows(graph.x, graph.edge_index, graph.edge_weight))
     block = conv.block(graph.edge_index, (count, count), graph.edge_weight)
     size = max(1, _SCALES_AT_ONCE // (conv.heads * conv.widths[0]))
     parts = []
     for first in range(0, count, size):
         targets = torch.arange(first, min(first + size, count), device=graph.y.device)
-        part = _of_targets(conv, graph, *block.restrict(targets))
-        if part is None:
-            return None
-        parts.append(part)
+        parts.append(_of_targets(conv, x, *block.restrict(targets)))
     return torch.cat(parts)
 
 
-def _of_targets(conv: BaseConv, graph: TrainingGraph, block: Any, nodes: Tensor) -> Tensor | None:
-    rows = take_rows(as_features(graph.x), nodes)
-    _, modulations = conv(rows, block, return_modulations=True)
-    for modulation in modulations:
-        if modulation.level == "node":
-            differences = (modulation.scale - 1, modulation.shift)
-            return torch.stack([each.square().mean((1, 2)) for each in differences], 1)
-    return None
+def _of_targets(conv: BaseConv, x: Features, block: Any, nodes: Tensor) -> Tensor:
+    _, modulations = conv(take_rows(x, nodes), block, return_modulations=True)
+    node = next(modulation for modulation in modulations if modulation.level == "node")
+    differences = (node.scale - 1, node.shift)
+    return torch.stack([each.square().mean((1, 2)) for each in differences], 1)
 
 
 def _extremes(

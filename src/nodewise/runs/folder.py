@@ -137,6 +137,25 @@ class RunFolder:
         self._flush()
         save_tensors(self.path / _CHECKPOINT, tensors, about)
 
+    @property
+    def best_so_far(self) -> tuple[Tensors, dict[str, Any]] | None:
+        """The weights of the best epoch of a run that was stopped, and its checkpoint's numbers.
+
+        None before the first epoch that was validated.
+
+        Raises:
+            RunError: The checkpoint is damaged.
+        """
+        if not (self.path / _CHECKPOINT).exists():
+            return None
+        tensors, about = load_tensors(self.path / _CHECKPOINT)
+        weights = {
+            key.removeprefix("best/"): tensor
+            for key, tensor in tensors.items()
+            if key.startswith("best/")
+        }
+        return (weights, about) if weights else None
+
     def record(self, epoch: Epoch) -> None:
         """Buffer a line of history until the next checkpoint."""
         self._lines.append(json.dumps(epoch))
@@ -169,6 +188,11 @@ class RunFolder:
         lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
         with writing(path), replacing(path) as stream:
             stream.writelines(lines)
+
+
+def is_finished(path: Path) -> bool:
+    """Whether a folder holds a finished run."""
+    return (path / RESULT).exists()
 
 
 # Keys of the JSON files that had another name in earlier releases.

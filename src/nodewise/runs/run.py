@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
 
@@ -20,13 +21,16 @@ from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
 from nodewise.data.splits import Split
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
-from nodewise.runs.diagnostics import diagnose
+from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.folder import open_run
+from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
 from nodewise.training.inputs import prepare
+from nodewise.training.intervals import intervals
 from nodewise.training.loop import Epoch, Keeper, Progress, fit
 from nodewise.training.metrics import score
 from nodewise.training.recipe import Recipe
+from nodewise.training.temperature import best_temperature
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -41,6 +45,19 @@ RESULTS_VERSION = 1
 
 # Builds the user's model from the numbers of features and classes.
 Factory = Callable[[int, int], Module]
+
+
+@dataclass(frozen=True)
+class Refit:
+    """How a chosen model is trained once more, on training and validation nodes together.
+
+    Attributes:
+        epochs: For so many epochs: there are no nodes left to choose one.
+        scores: The scores on validation nodes from before, by their names in a record.
+    """
+
+    epochs: int
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,7 @@ class Task:
         preprocessing: The encoding with which later tables get the same features, if the graph was
             read from tables.
         known_sha256: The graph's fingerprint, if it was computed before.
+        refit: Set where the model learns from validation nodes too.
     """
 
     data: Data
@@ -70,6 +88,7 @@ class Task:
     ids: Sequence[Any] | None = field(default=None, repr=False)
     preprocessing: Preprocessing | None = field(default=None, repr=False)
     known_sha256: str | None = field(default=None, repr=False)
+    refit: Refit | None = None
 
     @cached_property
     def graph_sha256(self) -> str:
@@ -80,8 +99,17 @@ class Task:
     def graph(self) -> TrainingGraph:
         """The graph as an engine takes it, features prepared."""
         x = prepare(self.data.x, self.recipe.optimization.features)
+        split = self.split if self.refit is None else self.split.with_validation_learned()
         weight = self.data.get("edge_weight")
-        return TrainingGraph(x, self.data.edge_index, self.data.y, self.split, weight)
+        return TrainingGraph(x, self.data.edge_index, self.data.y, split, weight)
+
+    @property
+    def rule(self) -> StoppingRule:
+        """The recipe's stopping rule; one without validation where there are no nodes for it."""
+        rule = self.recipe.stopping
+        if self.refit is None:
+            return rule
+        return replace(rule, epochs=self.refit.epochs, start_record_epoch=self.refit.epochs)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -108,6 +136,7 @@ class Task:
                 **({"weighted": True} if self.graph.edge_weight is not None else {}),
             },
             "settings": self.recipe.settings,
+            **({} if self.refit is None else {"refit": vars(self.refit)}),
         }
 
     def fresh_model(self) -> Module:
@@ -150,11 +179,13 @@ class Watch:
     Attributes:
         epoch: Called after every epoch with its line of history.
         stop: Asked after every epoch whether to save and stop.
+        enough: Asked after every epoch whether to end training as if its patience were used up.
         checkpoint_seconds: Time between checkpoints.
     """
 
     epoch: Callable[[Epoch], None] = lambda line: None
     stop: Callable[[], bool] = lambda: False
+    enough: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 10.0
 
 
@@ -188,7 +219,8 @@ class Trained(NamedTuple):
     Attributes:
         engine: The engine; its model has the weights of the best epoch.
         record: The run's record.
-        logits: The model's logits of all nodes; None if training was interrupted.
+        logits: The model's logits of all nodes, calibrated if the recipe says so; None if training
+            was interrupted.
     """
 
     engine: Engine
@@ -205,14 +237,24 @@ def train(
         engine = task.engine()
         progress = fit(
             engine,
-            task.recipe.stopping,
+            task.rule,
             keeper,
             watch.epoch,
             watch.stop,
+            watch.enough,
             watch.checkpoint_seconds,
         )
-    logits = None if progress.interrupted else engine.logits()
-    return Trained(engine, record_of(task, seed, engine.model, progress, logits), logits)
+    if progress.interrupted:
+        return Trained(engine, record_of(task, seed, engine.model, progress, None), None)
+    logits, calibration = engine.logits(), {}
+    if task.recipe.optimization.calibration == "temperature":
+        nodes = task.split.val
+        temperature = best_temperature(
+            logits.cpu().numpy()[nodes], task.data.y.cpu().numpy()[nodes]
+        )
+        logits, calibration = logits / temperature, {"temperature": temperature}
+    record = record_of(task, seed, engine.model, progress, logits)
+    return Trained(engine, {**record, **calibration}, logits)
 
 
 def record_of(
@@ -226,7 +268,7 @@ def record_of(
         "seed": seed,
         "interrupted": progress.interrupted,
         "epochs": progress.epoch,
-        "best_epoch": progress.best.epoch,
+        "best_epoch": progress.best.epoch if task.refit is None else progress.epoch - 1,
         "seconds": progress.seconds,
     }
     if logits is None:
@@ -234,6 +276,7 @@ def record_of(
     return {
         **record,
         **scores_of(logits, task.data.y, task.split),
+        **({} if task.refit is None else {**task.refit.scores, "refit_epochs": task.refit.epochs}),
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "split_sha256": task.split.sha256(),
         "graph_sha256": task.graph_sha256,
@@ -243,15 +286,37 @@ def record_of(
     }
 
 
-def scores_of(logits: Tensor, y: Tensor, split: Split) -> dict[str, float]:
-    """Scores on the validation nodes and on the test nodes, if there are such nodes."""
-    labels, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
+def scores_of(logits: Tensor, y: Tensor, split: Split) -> dict[str, Any]:
+    """Scores on the validation nodes and on the test nodes, if there are such nodes.
+
+    A metric that is undefined there is left out. `intervals` has 95 % intervals on the test nodes,
+    or on the validation nodes if there are no others; see `nodewise.training.intervals`.
+    """
+    labels, probabilities = y.cpu().numpy(), probabilities_of(logits)
+    part = scored_part(split)
+    nodes = dict(split)[part]
+    found = intervals(labels[nodes], probabilities[nodes]) if len(nodes) else {}
+    return {
+        **scores_of_probabilities(probabilities, labels, split),
+        "intervals": {f"{part}_{name}": list(ends) for name, ends in found.items()},
+    }
+
+
+def probabilities_of(logits: Tensor) -> NDArray[np.float64]:
+    """The probabilities of these logits, in double precision, so that no two classes tie."""
+    return np.asarray(logits.cpu().double().softmax(1).numpy())
+
+
+def scores_of_probabilities(
+    probabilities: NDArray[np.float64], labels: NDArray[np.int64], split: Split
+) -> dict[str, float]:
+    """All metrics that are defined, of each part of a split but the training nodes."""
     known = labels[np.concatenate([nodes for _, nodes in split])]
     scores: dict[str, float] = {}
     for part, nodes in split:
         if part != "train" and len(nodes):
-            metrics = score(labels[nodes], predicted[nodes], known)
-            scores |= {f"{part}_{name}": value for name, value in vars(metrics).items()}
+            metrics = vars(score(labels[nodes], probabilities[nodes], known))
+            scores |= {f"{part}_{name}": v for name, v in metrics.items() if v is not None}
     return scores
 
 

@@ -21,6 +21,7 @@ from nodewise.runs.run import Factory, new_model
 from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch
+from nodewise.training.metrics import record_score
 from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -97,11 +98,13 @@ class SavedRun:
     def logits(self, data: Data) -> Tensor:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
 
+        They are divided by the run's temperature, if it was calibrated.
+
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
         """
         logits: Tensor = self.model(*self._inputs(data))
-        return logits
+        return logits / self.record["temperature"] if "temperature" in self.record else logits
 
     @torch.no_grad()
     def embeddings(self, data: Data) -> Tensor:
@@ -162,21 +165,23 @@ class SavedRun:
 
 
 def best_run(path: Path) -> Path:
-    """The folder of a run; of several runs in it, the one with the best validation accuracy.
+    """The folder of a run; of several runs in it, the one with the best validation score.
 
     Raises:
-        RunError: There is no finished run.
+        RunError: There is no finished run, and none that was stopped after it was validated.
     """
     if (path / RESULT).exists():
         return path
     runs = [folder.parent for folder in sorted(path.glob(f"seed-*/{RESULT}"))]
+    if not runs and RunFolder(path).best_so_far is not None:
+        return path
     if not runs:
         raise RunError(
             str(path),
             "holds no finished run",
             way_out="name a folder that `nodewise train` wrote, or run it again to finish",
         )
-    return max(runs, key=lambda folder: (RunFolder(folder).result or {}).get("val_accuracy", 0.0))
+    return max(runs, key=lambda folder: record_score(RunFolder(folder).result or {}))
 
 
 def class_labels(names: Sequence[str]) -> NDArray[Any]:
@@ -186,11 +191,13 @@ def class_labels(names: Sequence[str]) -> NDArray[Any]:
 
 
 def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu") -> SavedRun:
-    """Read a finished run; no code in any file is executed.
+    """Read a run; no code in any file is executed.
+
+    A run that was stopped has the weights of its best epoch so far; its record is `interrupted`.
 
     Args:
-        path: The folder of a run, or of several, of which the one with the best validation accuracy
-            is read.
+        path: The folder of a run, or of several, of which the one with the best validation score is
+            read.
         build: The function that built the user's model; None for a model of the zoo.
         device: The model's device.
 
@@ -199,8 +206,12 @@ def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu"
     """
     folder = best_run(Path(path))
     run = RunFolder(folder)
-    config, record = run.config, run.result or {}
-    weights, _ = load_tensors(folder / MODEL)
+    config, record = run.config, run.result
+    if record is None:
+        weights, about = run.best_so_far or ({}, {})
+        record = {"interrupted": True, "epochs": about["epoch"], "model": config["model"]}
+    else:
+        weights, _ = load_tensors(folder / MODEL)
     try:
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
         graph = config["graph"]

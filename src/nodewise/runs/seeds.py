@@ -9,9 +9,10 @@ from typing import Any
 
 from nodewise.io import write_json
 from nodewise.runs.run import Task, Watch, train_in
+from nodewise.training.metrics import METRIC_NAMES
 
 SUMMARY = "summary.json"
-_AVERAGED = ("test_accuracy", "test_micro_f", "test_macro_f", "val_accuracy")
+_AVERAGED = [f"{part}_{name}" for part in ("test", "val") for name in METRIC_NAMES]
 
 
 def seed_folder(out: Path, seed: int) -> Path:

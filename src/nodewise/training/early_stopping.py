@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
+
+from nodewise.training.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -12,10 +15,10 @@ class Best:
     """The best scores on the validation nodes so far.
 
     Attributes:
-        accuracy: The highest accuracy.
+        accuracy: The highest score: accuracy, or the metric of the rule.
         loss: The lowest loss.
         epoch: The best epoch, whose weights are kept; -1 before the first.
-        epoch_accuracy: The accuracy of that epoch.
+        epoch_accuracy: The score of that epoch.
         epoch_loss: The loss of that epoch.
         waited: Epochs in a row without a score as good as the best.
     """
@@ -37,9 +40,11 @@ class StoppingRule:
         patience: Stop after this many epochs in a row without a score as good as the best.
         start_record_epoch: Epochs up to and including this one, counted from 0, are not validated;
             -1 validates from the first.
-        keep: "both" keeps an epoch whose validation accuracy and loss are both at least as good as
+        keep: "both" keeps an epoch whose validation score and loss are both at least as good as
             the best, and restarts the patience if either is (the released program); "accuracy"
-            keeps the best accuracy, of equal ones the lower loss; "loss" keeps the lowest loss.
+            keeps the best score, of equal ones the lower loss; "loss" keeps the lowest loss.
+        metric: The score on validation nodes; the log loss counts negatively. See
+            `nodewise.training.metrics` for what each is.
         stopping_loss: The validation loss that is compared: "penalized" contains the three
             penalties, as in the released program, "plain" is the cross-entropy alone.
     """
@@ -48,36 +53,42 @@ class StoppingRule:
     patience: int = 200
     start_record_epoch: int = -1
     keep: Literal["both", "accuracy", "loss"] = "both"
+    metric: Metric = "accuracy"
     stopping_loss: Literal["penalized", "plain"] = "penalized"
 
     def validates(self, epoch: int) -> bool:
         """Whether this epoch is validated."""
         return epoch > self.start_record_epoch
 
-    def update(self, best: Best, epoch: int, accuracy: float, loss: float) -> Best:
+    def update(self, best: Best, epoch: int, score: float, loss: float) -> Best:
         """The best scores after this epoch; the result has its number if the epoch is kept."""
-        is_kept, restarts = self._verdict(best, accuracy, loss)
+        is_kept, restarts = self._verdict(best, score, loss)
         after = replace(
             best,
-            accuracy=max(best.accuracy, accuracy),
+            accuracy=max(best.accuracy, score),
             loss=min(best.loss, loss),
             waited=0 if restarts else best.waited + 1,
         )
         if not is_kept:
             return after
-        return replace(after, epoch=epoch, epoch_accuracy=accuracy, epoch_loss=loss)
+        return replace(after, epoch=epoch, epoch_accuracy=score, epoch_loss=loss)
 
-    def _verdict(self, best: Best, accuracy: float, loss: float) -> tuple[bool, bool]:
+    def _verdict(self, best: Best, score: float, loss: float) -> tuple[bool, bool]:
         """Whether the epoch is kept, and whether the patience restarts."""
         if self.keep == "both":
-            as_good = accuracy >= best.accuracy, loss <= best.loss
+            as_good = score >= best.accuracy, loss <= best.loss
             return all(as_good), any(as_good)
         if self.keep == "loss":
             return loss < best.loss, loss < best.loss
         before = best.epoch_accuracy, -best.epoch_loss
-        better = (accuracy, -loss) > before
+        better = (score, -loss) > before
         return better, better
 
     def ends(self, best: Best) -> bool:
         """Whether training ends: the patience is used up."""
         return best.waited >= self.patience
+
+
+def line_score(line: Mapping[str, Any]) -> float:
+    """The validation score in a line of history; the higher the better."""
+    return float(line.get("val_score", line["val_accuracy"]))

@@ -49,6 +49,27 @@ class Loss(NamedTuple):
         return {name: float(term) for name, term in self._asdict().items()}
 
 
+class Validation(NamedTuple):
+    """What an engine finds on the validation nodes, without dropout.
+
+    Attributes:
+        loss: The loss.
+        accuracy: The accuracy.
+        logits: Their logits, shape (n, classes).
+        y: Their labels, shape (n,).
+    """
+
+    loss: Loss
+    accuracy: float
+    logits: Tensor
+    y: Tensor
+
+    @classmethod
+    def of(cls, loss: Loss, logits: Tensor, y: Tensor) -> Validation:
+        """With the accuracy of these logits."""
+        return cls(loss, float((logits.argmax(1) == y).double().mean()), logits, y)
+
+
 class TrainingGraph(NamedTuple):
     """The graph that an engine trains on.
 
@@ -101,8 +122,8 @@ class Engine(ABC):
         """Train for an epoch; returns the loss before the step, with dropout."""
 
     @abstractmethod
-    def validate(self) -> tuple[Loss, float]:
-        """Loss and accuracy on the validation nodes, without dropout."""
+    def validate(self) -> Validation:
+        """Loss, accuracy and logits on the validation nodes, without dropout."""
 
     @abstractmethod
     def logits(self) -> Tensor:
@@ -143,8 +164,15 @@ class GradientEngine(Engine):
     def _loss(self, part: str) -> tuple[Loss, Tensor, Tensor]:
         logits, y, modulations = self.outputs(part)
         terms = self.recipe.penalty(*self.penalized(), modulations)
-        fit = cross_entropy(logits, y, reduction=self.recipe.optimization.loss_reduction)
+        fit = self._fit(logits, y, part)
         return Loss(fit, *terms, fit.new_zeros(())), logits, y
+
+    def _fit(self, logits: Tensor, y: Tensor, part: str) -> Tensor:
+        """The cross-entropy; on training nodes with weights of classes, if the recipe says so."""
+        weighted = part == "train" and _weighs_classes(self.recipe)
+        weights = class_weights(y, logits.size(1)) if weighted else None
+        reduction = self.recipe.optimization.loss_reduction
+        return cross_entropy(logits, y, weights, reduction=reduction)
 
     def _consistent_loss(self) -> Loss:
         """The loss of training nodes, and how far predictions under other dropout masks differ.
@@ -157,13 +185,11 @@ class GradientEngine(Engine):
             self.model(*self.graph.inputs, return_modulations=True) for _ in range(how.samples)
         ]
         terms = [self.recipe.penalty(*self.penalized(), found) for _, found in passes]
-        fits = [
-            cross_entropy(logits[nodes], self.graph.y[nodes], reduction=how.loss_reduction)
-            for logits, _ in passes
-        ]
+        fits = [self._fit(logits[nodes], self.graph.y[nodes], "train") for logits, _ in passes]
         apart = disagreement([logits for logits, _ in passes], how.temperature)
-        means = [torch.stack(parts).mean() for parts in zip(*terms, strict=True)]
-        return Loss(torch.stack(fits).mean(), *means, how.consistency * apart)
+        weights, local, modulations = (torch.stack(p).mean() for p in zip(*terms, strict=True))
+        fit = torch.stack(fits).mean()
+        return Loss(fit, weights, local, modulations, how.consistency * apart)
 
     def step(self) -> Loss:
         """One step over all training nodes."""
@@ -176,11 +202,10 @@ class GradientEngine(Engine):
         return Loss(*(term.detach() for term in loss))
 
     @torch.no_grad()
-    def validate(self) -> tuple[Loss, float]:
-        """Loss and accuracy on the validation nodes."""
+    def validate(self) -> Validation:
+        """Loss, accuracy and logits on the validation nodes."""
         self.model.eval()
-        loss, logits, y = self._loss("val")
-        return loss, float((logits.argmax(1) == y).double().mean())
+        return Validation.of(*self._loss("val"))
 
     @torch.no_grad()
     def logits(self) -> Tensor:
@@ -230,8 +255,8 @@ class FieldEngine(GradientEngine):
         """What the model takes for some nodes, and the rows of its output that are theirs."""
         if self.model.needs_all_nodes:
             return self.graph.inputs, nodes
-        count, (edge_index, *weight) = len(self.graph.y), self.graph.inputs[1:]
-        field = self.model.receptive_field(edge_index, count, nodes, *weight)
+        graph = self.graph
+        field = self.model.receptive_field(graph.edge_index, len(graph.y), nodes, graph.edge_weight)
         return (field.take(self.graph.x), field), slice(None)
 
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
@@ -264,6 +289,21 @@ class FullGraphEngine(GradientEngine):
         return self.model(self.graph.x, self.graph.edge_index)[nodes], y, Modulations()
 
 
+def class_weights(y: Tensor, classes: int) -> Tensor:
+    """A weight for each class, n / (k n_c), so that every class counts the same.
+
+    n is the number of labels, n_c that of class c, and k the number of classes that occur; the
+    weight of others is 0.
+    """
+    counts = torch.bincount(y, minlength=classes).float()
+    weights = counts.sum() / (counts.count_nonzero() * counts)
+    return weights.where(counts > 0, 0.0)
+
+
+def _weighs_classes(recipe: Recipe) -> bool:
+    return recipe.optimization.class_weight == "balanced"
+
+
 def check_weights(model: Module, edge_weight: Tensor | None) -> None:
     """Check that the model uses the edge weights, if there are any.
 
@@ -285,6 +325,10 @@ def as_input(model: Module, x: Features) -> Features:
     return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
+# Trains a model to its end, on a graph, its training and its validation nodes.
+Learn = Callable[[Any, TrainingGraph, Tensor, Tensor], None]
+
+
 class OnceEngine(Engine):
     """Trains a model in a single epoch, by a function.
 
@@ -298,7 +342,7 @@ class OnceEngine(Engine):
         self,
         model: Module,
         graph: TrainingGraph,
-        learn: Callable[[Any, TrainingGraph, Tensor, Tensor], None],
+        learn: Learn,
     ) -> None:
         self.model, self.graph, self.learn = model, graph, learn
         self._nodes = {part: torch.from_numpy(nodes.copy()) for part, nodes in graph.split}
@@ -306,19 +350,19 @@ class OnceEngine(Engine):
     def step(self) -> Loss:
         """Train the model to its end."""
         self.learn(self.model, self.graph, self._nodes["train"], self._nodes["val"])
-        return self._loss("train")[0]
+        return self._validation("train").loss
 
-    def validate(self) -> tuple[Loss, float]:
-        """Cross-entropy and accuracy on the validation nodes."""
-        return self._loss("val")
+    def validate(self) -> Validation:
+        """Cross-entropy, accuracy and logits on the validation nodes."""
+        return self._validation("val")
 
     @torch.no_grad()
-    def _loss(self, part: str) -> tuple[Loss, float]:
+    def _validation(self, part: str) -> Validation:
         nodes = self._nodes[part]
         logits, y = self.logits()[nodes], self.graph.y[nodes]
         zero = torch.zeros(())
         loss = Loss(cross_entropy(logits, y), zero, zero, zero, zero)
-        return loss, float((logits.argmax(1) == y).double().mean())
+        return Validation.of(loss, logits, y)
 
     @torch.no_grad()
     def logits(self) -> Tensor:
@@ -362,9 +406,20 @@ def _(model: Classifier, graph: TrainingGraph, recipe: Recipe) -> Engine:
 
 @make_engine.register
 def _(model: DeepWalk, graph: TrainingGraph, recipe: Recipe) -> Engine:
-    return OnceEngine(model, graph, learn_deepwalk)
+    return _once(model, graph, recipe, learn_deepwalk)
 
 
 @make_engine.register
 def _(model: EitherPlanetoid, graph: TrainingGraph, recipe: Recipe) -> Engine:
-    return OnceEngine(model, graph, learn_planetoid)
+    return _once(model, graph, recipe, learn_planetoid)
+
+
+def _once(model: Module, graph: TrainingGraph, recipe: Recipe, learn: Learn) -> OnceEngine:
+    if _weighs_classes(recipe):
+        raise InputError(
+            "class_weight",
+            "is not used by this model",
+            value=recipe.optimization.class_weight,
+            way_out="leave it out, or choose a model such as LGCN or GCN",
+        )
+    return OnceEngine(model, graph, learn)

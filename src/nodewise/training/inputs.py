@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.data.features import is_sparse
 from nodewise.ops.sparse import Features, SparseRows, as_features
 
+# What was prepared of a tensor that still exists: its version, the normalization, the features.
+# A selection trains many models on the same features, of two kinds at most one after the other.
+_PREPARED = WeakIdKeyDictionary()
+_KEPT = 2
+
 
 def prepare(x: Tensor, normalization: str) -> Features:
-    """The features normalized, sparse or dense.
+    """The features normalized, sparse or dense; not to be changed in place.
 
     Args:
         x: Node features, dense or `torch.sparse_csr`.
         normalization: "row-sum", "unit" or "none"; rows without features stay as they are.
     """
+    known: dict[tuple[int, str], Features] = _PREPARED.setdefault(x, {})  # type: ignore[no-untyped-call]
+    key = (x._version, normalization)
+    if key not in known:
+        while len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        known[key] = _prepare(x, normalization)
+    return known[key]
+
+
+def _prepare(x: Tensor, normalization: str) -> Features:
     rows = as_features(x)
     if isinstance(rows, Tensor):
         if is_sparse(int(rows.count_nonzero()), rows.numel()):

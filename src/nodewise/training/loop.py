@@ -12,8 +12,9 @@ from torch import Tensor
 
 from nodewise.errors import DivergedError
 from nodewise.randomness import random_state, set_random_state
-from nodewise.training.early_stopping import Best, StoppingRule
-from nodewise.training.engines import Engine, Loss
+from nodewise.training.early_stopping import Best, StoppingRule, line_score
+from nodewise.training.engines import Engine, Loss, Validation
+from nodewise.training.metrics import validation_score
 
 Tensors = dict[str, Tensor]
 Epoch = dict[str, Any]
@@ -70,6 +71,7 @@ def fit(
     keeper: Keeper | None = None,
     watch: Callable[[Epoch], None] = lambda epoch: None,
     stop: Callable[[], bool] = lambda: False,
+    enough: Callable[[], bool] = lambda: False,
     checkpoint_seconds: float = 10.0,
 ) -> Progress:
     """Train until the rule ends it, from the keeper's last checkpoint on if there is one.
@@ -82,6 +84,7 @@ def fit(
         keeper: Stores state and history.
         watch: Called after every epoch with its line of history.
         stop: Asked after every epoch; True saves a checkpoint and returns, `interrupted` set.
+        enough: Asked after every epoch; True ends training as the rule would.
         checkpoint_seconds: Time between checkpoints.
 
     Raises:
@@ -102,6 +105,8 @@ def fit(
             saved_at = perf_counter()
         if progress.interrupted:
             return progress
+        if enough():
+            break
     engine.model.load_state_dict(progress.weights or engine.model.state_dict())
     return progress
 
@@ -113,14 +118,24 @@ def _epoch(engine: Engine, rule: StoppingRule, progress: Progress) -> Epoch:
     line: Epoch = {"epoch": epoch, **_finite(loss, epoch, "training")}
     if not rule.validates(epoch):
         return line
-    val_loss, accuracy = engine.validate()
-    terms = _finite(val_loss, epoch, "validation")
+    found = engine.validate()
+    terms = _finite(found.loss, epoch, "validation")
     stopping = sum(terms.values()) if rule.stopping_loss == "penalized" else terms["cross_entropy"]
-    progress.best = rule.update(progress.best, epoch, accuracy, stopping)
+    scores = _scores(found, rule)
+    progress.best = rule.update(progress.best, epoch, line_score(scores), stopping)
     if progress.best.epoch == epoch:
         progress.weights = {k: v.clone() for k, v in engine.model.state_dict().items()}
-    scores = {"val_accuracy": accuracy, "val_loss": stopping, "waited": progress.best.waited}
-    return {**line, **scores}
+    return {**line, **scores, "val_loss": stopping, "waited": progress.best.waited}
+
+
+def _scores(found: Validation, rule: StoppingRule) -> dict[str, float]:
+    """The accuracy, and the score that the rule maximizes if it is another."""
+    accuracy = {"val_accuracy": found.accuracy}
+    if rule.metric == "accuracy":
+        return accuracy
+    probabilities = found.logits.cpu().double().softmax(1).numpy()
+    score = validation_score(rule.metric, found.y.cpu().numpy(), probabilities)
+    return {**accuracy, "val_score": score}
 
 
 def _finite(loss: Loss, epoch: int, part: str) -> dict[str, float]:

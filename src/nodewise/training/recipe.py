@@ -32,21 +32,27 @@ class Optimization:
         features: How a node's features are normalized: "row-sum" to a sum of one, "unit" to length
             one, "none" not at all.
         loss_reduction: Whether cross-entropy is summed over the training nodes or their mean.
+        class_weight: "balanced" weighs training nodes in the cross-entropy so that every class
+            counts the same, "none" does not.
         optimizer: The optimizer.
         learning_rate: Its learning rate.
         consistency: Weight of the loss that draws predictions under several dropout masks to their
             mean, on all nodes (GRAND); 0 leaves it out.
         samples: How many masks.
         temperature: How far that mean is sharpened: below one, it is.
+        calibration: "temperature" divides the logits of the trained model by one number, the best
+            for the cross-entropy of validation nodes; "none" leaves them.
     """
 
     features: Literal["none", "row-sum", "unit"] = "row-sum"
     loss_reduction: Literal["mean", "sum"] = "mean"
+    class_weight: Literal["none", "balanced"] = "none"
     optimizer: Literal["adam"] = "adam"
     learning_rate: float = 0.005
     consistency: float = 0.0
     samples: int = 2
     temperature: float = 0.5
+    calibration: Literal["none", "temperature"] = "none"
 
 
 _GROUPS: dict[str, type] = {
@@ -140,11 +146,12 @@ def load_recipe(
     model: str | None,
     dataset: str | None = None,
     overrides: Mapping[str, Any] | None = None,
+    of_graph: Mapping[str, Any] | None = None,
 ) -> Recipe:
     """A recipe for one model on one data set.
 
-    Later settings win: the recipe's defaults, the tables of its model, of its data set and of both,
-    the settings of the model's row in the zoo (such as its width), and `overrides`.
+    Later settings win: `of_graph`, the recipe's defaults, the tables of its model, of its data set
+    and of both, the settings of the model's row in the zoo (such as its width), and `overrides`.
 
     Args:
         recipe: "paper", "official", "nodewise", or the path of a TOML file; a `Recipe` only takes
@@ -152,6 +159,7 @@ def load_recipe(
         model: A name of the zoo, or None for the user's model.
         dataset: A data set's name, or None for a graph without one.
         overrides: Keys that the caller sets.
+        of_graph: Keys that the graph decides where nobody else does, such as the metric.
 
     Raises:
         RecipeError: A key or a value is not known; the error names the nearest.
@@ -170,6 +178,7 @@ def load_recipe(
         family, defaults, of_row = row.family, row.defaults, row.settings
     of_model = content.get("models", {}).get(family, {})
     layers = (
+        of_graph or {},
         defaults,
         content.get("defaults", {}),
         {key: value for key, value in of_model.items() if key != "datasets"},

@@ -1,0 +1,49 @@
+"""The time that a selection may take, in seconds of a wall clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from nodewise.errors import InputError
+
+_UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_budget(text: str) -> float:
+    """Seconds from "90s", "5m" or "2h"; a number alone is minutes.
+
+    Raises:
+        InputError: It is none of these.
+    """
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([a-z]*)", text.strip().lower())
+    seconds = float(found[1]) * _UNITS.get(found[2], 0.0) if found else 0.0
+    if seconds <= 0:
+        raise InputError(
+            "--budget", "is no time", value=text, way_out="write 90s, 5m or 2h, for example"
+        )
+    return seconds
+
+
+@dataclass
+class Clock:
+    """The time used of a budget.
+
+    Attributes:
+        budget: The seconds that may be used.
+        spent: The seconds that earlier sessions used.
+    """
+
+    budget: float
+    spent: float = 0.0
+    _began: float = field(default_factory=perf_counter)
+
+    @property
+    def used(self) -> float:
+        """The seconds that are used."""
+        return self.spent + perf_counter() - self._began
+
+    def left(self, share: float = 1.0) -> float:
+        """The seconds that are left of a share of the budget; at least 0."""
+        return max(0.0, share * self.budget - self.used)

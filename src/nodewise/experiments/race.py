@@ -1,0 +1,159 @@
+"""Trains several trials within a budget of time: in this process, or side by side in others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Self
+
+from nodewise.errors import InputError, NodewiseError
+from nodewise.experiments.clock import Clock
+from nodewise.experiments.runner import Workers
+from nodewise.experiments.trial import Part, Trial, TrialJob
+from nodewise.randomness import seeded_randomness
+from nodewise.training.loop import Epoch
+
+# Called with what is trained and how fast, the seconds used, and the budget in seconds.
+Show = Callable[[str, float, float], None]
+
+DIVERGED, UNTRIED = "diverged", "not tried: the time was over"
+
+
+@dataclass
+class Race:
+    """Trains trials, and remembers what became of them.
+
+    Attributes:
+        clock: The time that may be used.
+        workers: How many trials are trained side by side; with one, in this process.
+        show: Called after every epoch here, and after every trial elsewhere.
+        stop: Asked after every epoch; true saves and stops.
+        trials: All trials, first to last.
+        outcomes: Why a trial was left out, by its name.
+    """
+
+    clock: Clock
+    workers: int = 1
+    show: Show = lambda what, used, budget: None
+    stop: Callable[[], bool] = lambda: False
+    trials: list[Trial] = field(default_factory=list)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    _exits: ExitStack = field(default_factory=ExitStack)
+    _pool: Workers | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    def enter(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The new ones among some trials whose model accepts the graph.
+
+        Raises:
+            InputError: No trial at all can be trained.
+        """
+        entered = []
+        for trial in trials:
+            if trial.identity in {known.identity for known in self.trials}:
+                continue
+            self.trials.append(trial)
+            try:
+                with seeded_randomness(trial.seed):
+                    trial.task().fresh_model()
+            except InputError as error:
+                self.outcomes[trial.name] = str(error)
+                if len(self.outcomes) == len(self.trials) == len(trials):
+                    raise
+            else:
+                entered.append(trial)
+        return entered
+
+    def train(self, what: str, trials: Sequence[Trial], epochs: int, share: float) -> list[Trial]:
+        """Train trials until so many epochs are done or a share of the budget is used.
+
+        Each may use an equal part of the time that is left, and what others did not use. The first
+        one is trained for an epoch at least, however short the time.
+
+        Args:
+            what: The stage, for the progress line.
+            trials: The trials, cheap ones first.
+            epochs: The epochs, counted from the start of each.
+            share: The share of the budget.
+
+        Returns:
+            Those that have been validated and did not diverge.
+
+        Raises:
+            KeyboardInterrupt: `stop` was true; everything is saved.
+            RunError: A folder holds another run, or another process works in it.
+        """
+        train = self._here if self.workers == 1 else self._elsewhere
+        for trial, diverged in train(what, trials, epochs, share):
+            if diverged:
+                self.outcomes[trial.name] = DIVERGED
+        validated = self.validated(trials)
+        for trial in trials:
+            if trial not in validated:
+                self.outcomes.setdefault(trial.name, UNTRIED)
+        return validated
+
+    def validated(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Those that have been validated and did not diverge."""
+        return [
+            trial
+            for trial in trials
+            if self.outcomes.get(trial.name) != DIVERGED and trial.best().epoch >= 0
+        ]
+
+    def _part(self, epochs: int, share: float, trials_left: int) -> Part:
+        side_by_side = min(self.workers, trials_left)
+        return Part(epochs, self.clock.left(share) * side_by_side / trials_left)
+
+    def _here(
+        self, what: str, trials: Sequence[Trial], epochs: int, share: float
+    ) -> Iterator[tuple[Trial, bool]]:
+        for i, trial in enumerate(trials):
+            part = self._part(epochs, share, len(trials) - i)
+            if part.seconds <= 0 and self._has_any:
+                return
+            name = f"{what} {i + 1} of {len(trials)}: {trial.name}"
+            answer = TrialJob(trial, part).run(self.stop, self._shower(name))
+            yield trial, "diverged" in answer
+
+    def _shower(self, name: str) -> Callable[[Epoch], None]:
+        clock, began, count = self.clock, self.clock.used, 0
+        self.show(name, began, clock.budget)
+
+        def show(line: Epoch) -> None:
+            nonlocal count
+            count += 1
+            rate = count / max(clock.used - began, 1e-9)
+            speed = f"{rate:.0f} epochs/s" if rate >= 2 else f"{1 / rate:.1f} s an epoch"
+            self.show(f"{name}, epoch {line['epoch'] + 1}, {speed}", clock.used, clock.budget)
+
+        return show
+
+    def _elsewhere(
+        self, what: str, trials: Sequence[Trial], epochs: int, share: float
+    ) -> Iterator[tuple[Trial, bool]]:
+        part = self._part(epochs, share, max(1, len(trials)))
+        jobs = [TrialJob(trial, part) for trial in trials]
+        if not jobs or (part.seconds <= 0 and self._has_any):
+            return
+        if self._pool is None:
+            self._pool = self._exits.enter_context(Workers(self.workers))
+        self.show(f"{what}: {len(jobs)} side by side", self.clock.used, self.clock.budget)
+        for done, (job, answer) in enumerate(self._pool.run(jobs), 1):
+            if isinstance(answer, NodewiseError):
+                raise answer
+            if self.stop() or answer.get("interrupted"):
+                raise KeyboardInterrupt
+            text = f"{what} {done} of {len(jobs)}: {job.trial.name}"
+            self.show(text, self.clock.used, self.clock.budget)
+            yield job.trial, "diverged" in answer
+
+    @property
+    def _has_any(self) -> bool:
+        return bool(self.validated(self.trials))

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from nodewise.errors import InputError
+from nodewise.experiments.clock import Clock, parse_budget
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("5m", 300), ("5", 300), ("1.5 min", 90), ("2h", 7200)]
+)
+def test_a_budget_is_read(text: str, seconds: float) -> None:
+    assert parse_budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "-3m", "0s", "5 days", "5m 3s"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--budget: is no time"):
+        parse_budget(text)
+
+
+def test_time_of_earlier_sessions_counts() -> None:
+    clock = Clock(100.0, spent=60.0)
+    assert 60 <= clock.used < 61 and 39 < clock.left() <= 40
+    assert clock.left(0.5) == 0.0
