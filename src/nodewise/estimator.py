@@ -139,7 +139,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _refuse("y", y, "leave it out: the graph has labels; choose nodes with train_index=")
             data, split = X, split_of_graph(X, train_index, val_index)
             classes = graph_classes(data)
-        plan = Plan(self.model, self.recipe, self._keys(), self.budget)
+        plan = Plan(self.model, self.recipe, self._keys(), self.budget, self.refit)
         seed = _seed(self.random_state)
         (self._choose if plan.is_auto else self._train)(plan, data, split, seed)
         self.classes_ = classes
@@ -166,7 +166,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with TemporaryDirectory() as folder:
             run = Path(folder) / "run"
             selection = plan.selection(data, split, seed, Path(folder))
-            choice, task = choose_into(run, selection, self.refit, self._show)
+            choice, task = choose_into(run, selection, self._show)
             train_in(run, task, seed)
             self._load(load_run(run))
         self.choice_ = choice.record

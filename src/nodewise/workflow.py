@@ -44,6 +44,7 @@ class Plan:
         recipe: A recipe, its name or path, or "auto".
         settings: Keys of the recipe to override.
         budget: The time that the recipe "auto" may take, such as "5m".
+        refit: Whether the model that "auto" chooses learns from validation nodes too.
 
     Raises:
         InputError: The budget is no time.
@@ -55,6 +56,7 @@ class Plan:
     recipe: str | Path | Recipe
     settings: Mapping[str, Any] | None
     budget: str = BUDGET
+    refit: bool = True
 
     def __post_init__(self) -> None:
         if not (self.is_auto or isinstance(self.recipe, Recipe)):
@@ -102,7 +104,7 @@ class Plan:
             return Task(data, split, IN_MEMORY, model, recipe, known_sha256=sha256)
 
         seconds = parse_budget(self.budget)
-        return Selection(folder, make, seed, None, fixed, candidates, seconds)
+        return Selection(folder, make, seed, None, fixed, candidates, seconds, refit=self.refit)
 
 
 def train(
@@ -135,7 +137,7 @@ def train(
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
         budget: The time that the recipe "auto" may take, such as "90s" or "5m".
         refit: Whether a model that "auto" chose is trained once more, on training and validation
-            nodes, for as many epochs as were best.
+            nodes.
         on_epoch: Called after each epoch with its line of history.
 
     Returns:
@@ -150,12 +152,12 @@ def train(
     """
     check_data(data)
     split = split_of_graph(data)
-    plan, folder = Plan(model, recipe, settings, budget), Path(out)
+    plan, folder = Plan(model, recipe, settings, budget, refit), Path(out)
     with asking_to_stop() as stop:
         first = folder if runs is None else seed_folder(folder, seed)
         if plan.is_auto:
             selection = plan.selection(data, split, seed, folder)
-            _, task = choose_into(first, selection, refit, stop=stop)
+            _, task = choose_into(first, selection, stop=stop)
         else:
             task = plan.task(data, split)
         watch = Watch(on_epoch, stop)

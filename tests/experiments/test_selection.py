@@ -12,6 +12,7 @@ import torch
 from nodewise.errors import DivergedError, InputError
 from nodewise.experiments import trial as trials
 from nodewise.experiments.candidates import Candidate, CandidateSet
+from nodewise.experiments.refit import halves_of
 from nodewise.experiments.selection import Choice, Selection, choose, choose_into
 from nodewise.experiments.trial import Part, Trial
 from nodewise.runs.folder import RunFolder
@@ -138,7 +139,8 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> 
         except KeyboardInterrupt:
             continue
     assert without_times(record) == without_times(whole)
-    assert trained == whole["epochs"]  # none twice
+    runs = (tmp_path / "halting" / "candidates").iterdir()
+    assert trained == sum(len(RunFolder(run).history) for run in runs)  # none twice
 
 
 def test_the_same_again_is_read_back(tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def test_several_workers_choose_the_same(tmp_path: Path) -> None:
 
 
 def chosen_into(folder: Path, refit: bool) -> tuple[Choice, Task, dict[str, Any]]:
-    choice, task = choose_into(folder / "run", selection(folder), refit)
+    choice, task = choose_into(folder / "run", selection(folder, refit=refit))
     return choice, task, train_in(folder / "run", task, 0)
 
 
@@ -171,7 +173,9 @@ def test_the_chosen_model_learns_from_validation_nodes_too(tmp_path: Path) -> No
     choice, task, record = chosen_into(tmp_path, refit=True)
     learned = task.graph.split.train
     assert len(learned) == len(task.split.train) + len(task.split.val)
-    assert record["epochs"] == 8 == record["refit_epochs"]  # all that the recipe allows
+    best = [choice.trial, *halves_of(choice.trial)]
+    found = sorted(run.best().epoch + 1 for run in best)
+    assert record["epochs"] == found[1] == record["refit_epochs"] == choice.record["refit_epochs"]
     assert record["val_accuracy"] == choice.record["val_score"]  # from before
     assert load_run(tmp_path / "run").predict(task.data).shape == (60,)
     again, same, _ = chosen_into(tmp_path, refit=True)
@@ -183,6 +187,18 @@ def test_without_that_the_chosen_run_is_copied_at_its_best_epoch(tmp_path: Path)
     assert record["best_epoch"] == choice.record["best_epoch"] and task.refit is None
     assert record["val_accuracy"] == choice.record["val_score"]
     assert RunFolder(choice.trial.folder).result == record
+
+
+def test_halves_of_validation_nodes_are_learned_and_score_in_turn(tmp_path: Path) -> None:
+    trial = selection(tmp_path).trial(CONTEST.candidates[1])
+    val, parts = trial.task().split.val, [half.task().split for half in halves_of(trial)]
+    assert sorted([*parts[0].val, *parts[1].val]) == sorted(val)
+    for part in parts:
+        assert sorted([*part.train, *part.val]) == sorted([*trial.task().split.train, *val])
+
+
+def test_without_time_for_a_refit_there_is_none(tmp_path: Path) -> None:
+    assert choose(selection(tmp_path, budget=1e-6)).record["refit_epochs"] is None
 
 
 def test_keys_that_are_fixed_merge_candidates(tmp_path: Path) -> None:

@@ -17,27 +17,26 @@ if TYPE_CHECKING:
     from nodewise.runs.run import Task
 
 
-def choose_run(selection: Selection, target: Path, refit: bool, quiet: bool) -> tuple[Choice, Task]:
+def choose_run(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
     """Choose, print the choice, and return the task of the run that goes to its folder.
 
     Args:
         selection: What is to be chosen.
         target: The folder of that run.
-        refit: Whether the chosen model learns from validation nodes too.
         quiet: Whether to print nothing.
 
     Raises:
         RunError: A folder holds another run.
     """
-    choice, task = _choose(selection, target, refit, quiet)
+    choice, task = _choose(selection, target, quiet)
     if not quiet:
         _print_choice(choice.record)
-        if refit and task.refit is None:
+        if selection.refit and task.refit is None:
             typer.echo("no time was left to train on validation nodes too; give a longer --budget")
     return choice, task
 
 
-def _choose(selection: Selection, target: Path, refit: bool, quiet: bool) -> tuple[Choice, Task]:
+def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
     from nodewise.experiments.selection import choose_into
 
     try:
@@ -47,7 +46,7 @@ def _choose(selection: Selection, target: Path, refit: bool, quiet: bool) -> tup
             def show(what: str, used: float, budget: float) -> None:
                 progress.update(bar, description=what, completed=used, total=budget)
 
-            return choose_into(target, selection, refit, show, stop)
+            return choose_into(target, selection, show, stop)
     except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
         folder = selection.folder
         typer.echo(

@@ -192,7 +192,7 @@ class TrainRequest:
             return self.make(self.model or _MODEL, recipe), None
         workers = self.auto.side_by_side(graph.data.edge_index.size(1))
         dataset, fixed = self.source.get("dataset"), {**of_graph, **self.fixed}
-        times = (self.auto.seconds, workers)
-        selection = Selection(folder, self.make, self.seed, dataset, fixed, candidate_set, *times)
-        choice, task = choose_run(selection, target, self.auto.refit, quiet)
+        how = (self.auto.seconds, workers, self.auto.refit)
+        selection = Selection(folder, self.make, self.seed, dataset, fixed, candidate_set, *how)
+        choice, task = choose_run(selection, target, quiet)
         return task, choice.record

@@ -103,6 +103,16 @@ class Split:
         """The same split with its validation nodes among those to train on."""
         return Split(np.concatenate([self.train, self.val]), np.empty(0, np.int64), self.test)
 
+    def with_half_learned(self, half: int) -> Split:
+        """The same split with the first (0) or second (1) half of its validation nodes to train on.
+
+        The halves are the same in every call.
+        """
+        order = FrozenRandom(0, "halves of validation nodes").permutation(len(self.val))
+        first, second = self.val[order[::2]], self.val[order[1::2]]
+        learned, left = (second, first) if half else (first, second)
+        return Split(np.concatenate([self.train, learned]), left, self.test)
+
     def sha256(self) -> str:
         """The split's fingerprint, 64 hexadecimal digits.
 

@@ -18,20 +18,18 @@ from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
 from nodewise.experiments.clock import Clock
 from nodewise.experiments.race import Race, Show
+from nodewise.experiments.refit import refit_epochs, refit_share
 from nodewise.experiments.selection_result import CHOICE, SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
-from nodewise.runs.folder import is_finished
 from nodewise.runs.run import Refit, Task, Watch, train_in
 from nodewise.training.recipe import Recipe
 
 BUDGET = 300.0  # seconds
 
-_REFIT_EPOCHS = 100  # at least
-
-# The share of the budget that is used when a stage ends; the rest is for training on all labels.
-_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63, "localized": 0.8}
+# The share of the budget that is used when a stage ends; localized forms follow.
+_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,7 @@ class Selection:
         candidate_set: The candidates, and the order of their training.
         budget: The seconds that all of it may take.
         workers: How many candidates are trained side by side; `make` must then be picklable.
+        refit: Whether the chosen model learns from validation nodes too, if there is the time.
     """
 
     folder: Path
@@ -57,6 +56,7 @@ class Selection:
     candidate_set: CandidateSet = field(default_factory=CandidateSet.load)
     budget: float = BUDGET
     workers: int = 1
+    refit: bool = True
 
     def trial(self, candidate: Candidate) -> Trial:
         """A candidate's run."""
@@ -72,7 +72,7 @@ class Selection:
     def asked(self) -> str:
         """A fingerprint of what is asked for: graph, split, candidates, settings, seed, budget."""
         config = self.trial(self.candidate_set.candidates[0]).task().config(self.seed)
-        about = [config, dict(self.fixed), asdict(self.candidate_set), self.budget]
+        about = [config, dict(self.fixed), asdict(self.candidate_set), self.budget, self.refit]
         return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
     def known(self) -> Choice | None:
@@ -106,34 +106,20 @@ class Choice:
     Attributes:
         record: The content of `choice.json`.
         trial: The chosen run, perhaps not trained to its end.
-        spent: The seconds it took; none if it was read back.
     """
 
     record: dict[str, Any]
     trial: Trial
-    spent: float = 0.0
 
     @property
-    def refit(self) -> Refit:
-        """How its model learns from validation nodes too.
+    def refit(self) -> Refit | None:
+        """How its model learns from validation nodes too; None if it does not."""
+        epochs = self.record["refit_epochs"]
+        return None if epochs is None else Refit(epochs, self.record["val_scores"])
 
-        For twice the epochs that were best: with more labels, and often of other shares of the
-        classes, training takes longer, and an early best epoch is often luck. A few epochs too many
-        do little harm.
-        """
-        longest = self.trial.epochs
-        epochs = max(2 * (self.record["best_epoch"] + 1), _REFIT_EPOCHS)
-        return Refit(min(epochs, longest), self.record["val_scores"])
-
-    def task(self, refit: bool) -> Task:
+    def task(self) -> Task:
         """The chosen model's task, on training nodes or on validation nodes too."""
-        return replace(self.trial.task(), refit=self.refit if refit else None)
-
-    def has_time_to_refit(self) -> bool:
-        """Whether the budget leaves the time."""
-        epochs, seconds = self.trial.spent()
-        needed = seconds / max(epochs, 1) * self.refit.epochs
-        return bool(self.spent + needed <= self.record["budget"])
+        return replace(self.trial.task(), refit=self.refit)
 
 
 def choose(
@@ -168,7 +154,8 @@ def choose(
         alone = [trial for trial in entered if not trial.uses_graph]
         race.train("features alone", alone, best.epochs, _SHARES["alone"])
         forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
-        localized = halving.run("localized form", forms, _SHARES["localized"])
+        share = 1 - refit_share(best, race) if selection.refit else 1.0
+        localized = halving.run("localized form", forms, share)
         result = SelectionResult(
             [trial for trial in race.trials if trial.name not in candidate_set.controls],
             controls,
@@ -178,22 +165,22 @@ def choose(
             clock.used,
             selection.budget,
         )
-    record = {"asked": selection.asked, **result.record}
+        refit = refit_epochs(result.chosen, race) if selection.refit else None
+    record = {"asked": selection.asked, **result.record, "refit_epochs": refit}
     write_json(selection.folder / CHOICE, record)
-    return Choice(record, result.chosen, clock.used)
+    return Choice(record, result.chosen)
 
 
 def choose_into(
     target: Path,
     selection: Selection,
-    refit: bool = True,
     show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Choice, Task]:
     """As `choose`; also the task of the run that goes to `target`, a folder that is checked first.
 
-    With `refit` it learns from validation nodes too, if the budget leaves the time. Otherwise the
-    chosen run is finished at its best epoch, and copied there.
+    Where the model does not learn from validation nodes too, the chosen run is finished at its best
+    epoch, and copied there.
 
     Raises:
         RunError: The folder holds another run.
@@ -201,11 +188,10 @@ def choose_into(
     first = selection.trial(selection.candidate_set.candidates[0])
     check_target(target, first.task().config(selection.seed))
     choice = choose(selection, show, stop)
-    if refit and (is_finished(target) or choice.has_time_to_refit()):
-        return choice, choice.task(refit=True)
-    trial, task = choice.trial, choice.task(refit=False)
-    train_in(trial.folder, task, trial.seed, Watch(enough=lambda: True))
-    copy_run(trial.folder, target)
+    trial, task = choice.trial, choice.task()
+    if task.refit is None:
+        train_in(trial.folder, task, trial.seed, Watch(enough=lambda: True))
+        copy_run(trial.folder, target)
     return choice, task
 
 

@@ -1,0 +1,73 @@
+"""How long a chosen model is trained on training and validation nodes together.
+
+No nodes are left then to choose an epoch, and with more labels another one is the best. So two runs
+learn from one half of the validation nodes each, and the other half chooses their epoch; the median
+of these two epochs and of the chosen run's is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from statistics import median_low
+
+from nodewise.experiments.race import Race
+from nodewise.experiments.trial import MakeTask, Trial
+from nodewise.runs.run import Task
+from nodewise.training.recipe import Recipe
+
+_SMALLEST, _LARGEST = 0.05, 0.4  # shares of the budget
+_MARGIN = 1.2  # epochs do not all take the same time
+
+
+@dataclass(frozen=True)
+class HalfLearned:
+    """Makes tasks that learn from one half of the validation nodes and validate on the other.
+
+    Attributes:
+        make: Makes the tasks whose split it changes.
+        half: Which half is learned, 0 or 1.
+    """
+
+    make: MakeTask
+    half: int
+
+    def __call__(self, model: str, recipe: Recipe) -> Task:
+        """A task with the changed split."""
+        task = self.make(model, recipe)
+        return replace(task, split=task.split.with_half_learned(self.half))
+
+
+def halves_of(trial: Trial) -> Iterator[Trial]:
+    """The two runs of a trial that learn from half of the validation nodes."""
+    for half in (0, 1):
+        name = f"{trial.name}, half {half + 1}"
+        folder = trial.folder.with_name(f"{trial.folder.name}-half-{half + 1}")
+        make = HalfLearned(trial.make, half)
+        yield replace(
+            trial, candidate=replace(trial.candidate, name=name), folder=folder, make=make
+        )
+
+
+def refit_share(trial: Trial, race: Race) -> float:
+    """The share of the budget to keep for a refit; little if it would take too much."""
+    share = sum(_seconds(trial, race)) / race.clock.budget
+    return max(share, _SMALLEST) if share <= _LARGEST else _SMALLEST
+
+
+def refit_epochs(trial: Trial, race: Race) -> int | None:
+    """For how many epochs to train on all labels; None where the budget does not leave the time."""
+    of_halves, of_refit = _seconds(trial, race)
+    if race.clock.left() < of_halves + of_refit:
+        return None
+    share = 1 - of_refit / race.clock.budget
+    halves = race.train("epochs of a refit", list(halves_of(trial)), trial.epochs, share)
+    if len(halves) < 2:
+        return None
+    return median_low(run.best().epoch for run in (trial, *halves)) + 1
+
+
+def _seconds(trial: Trial, race: Race) -> tuple[float, float]:
+    """How long the two runs on halves will take, and the refit."""
+    seconds = _MARGIN * trial.spent()[1]
+    return seconds * 2 / min(race.workers, 2), seconds
