@@ -110,8 +110,10 @@ def test_scores_stand_beside_controls_and_intervals(tmp_path: Path) -> None:
     again = answer("evaluate", out)
     assert again["same_bits"] and again["majority"] == found["controls"]["majority"]
     assert again["intervals"] == record["intervals"]
-    for name in ("test_roc_auc", "test_log_loss", "val_calibration_error"):
+    for name in ("test_roc_auc", "test_log_loss", "test_calibration_error"):
         assert again[name] == record[name]
+    assert "refit_epochs" in record and "val_roc_auc" in record
+    assert "val_roc_auc" not in again  # the model has learned from these nodes since
 
 
 def test_predictions_keep_their_contract(run: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def evaluate(
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)
-    scores = scores_of(logits, data.y, split)
+    scores = _unlearned(scores_of(logits, data.y, split), "refit" in model.config)
     task = Task(data, split, model.config["graph"], model.config["model"], model.recipe)
     controls = controls_of(task)
     majority, features = controls["majority"], controls["features_only"]
@@ -66,6 +66,11 @@ def evaluate(
 
         about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
         typer.echo(dumps(about))
+
+
+def _unlearned(scores: dict[str, Any], refit: bool) -> dict[str, Any]:
+    """The scores of nodes that the model has not learned from; after a refit, not of validation."""
+    return {name: value for name, value in scores.items() if not (refit and name[:4] == "val_")}
 
 
 def _check(recorded: str, found: str) -> None:

@@ -87,7 +87,14 @@ class TaskMaker:
     @property
     def graph(self) -> GraphTable:
         """The graph, the same object for the same source."""
-        return _shared(json.dumps(self.source), self.root)
+        return _shared(json.dumps(self.source), self.root, self._versions)
+
+    @property
+    def _versions(self) -> tuple[tuple[int, int], ...]:
+        """Size and time of each file, so that one that has changed is read again."""
+        paths = map(Path, self.source.get("files", {}).values())
+        found = [path.stat() for path in paths if path.exists()]  # reading reports a missing one
+        return tuple((about.st_size, about.st_mtime_ns) for about in found)
 
     def __call__(self, model: str, recipe: Recipe) -> Task:
         """A model of the zoo on that graph."""
@@ -95,7 +102,7 @@ class TaskMaker:
 
 
 @lru_cache(maxsize=8)  # every random split is another graph
-def _shared(source: str, root: Path | None) -> GraphTable:
+def _shared(source: str, root: Path | None, versions: tuple[tuple[int, int], ...]) -> GraphTable:
     return load_source(json.loads(source), root)
 
 
