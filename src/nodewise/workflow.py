@@ -14,7 +14,7 @@ from nodewise.data.node_index import node_index
 from nodewise.data.splits import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.clock import parse_budget
+from nodewise.experiments.clock import parse_budget, seconds_of
 from nodewise.experiments.selection import Selection, choose_into
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Factory, Task, Watch, train_in
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # What `config.toml` has in place of a data set or files; it also has the graph's SHA-256.
 IN_MEMORY = {"source": "in memory"}
 MODEL = "LGCN"
-BUDGET = "5m"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Plan:
             with the recipe "auto" for the model that validation prefers.
         recipe: A recipe, its name or path, or "auto".
         settings: Keys of the recipe to override.
-        budget: The time that the recipe "auto" may take, such as "5m".
+        budget: The time that the recipe "auto" may take, such as "5m"; None decides by the graph.
         refit: Whether the model that "auto" chooses learns from validation nodes too.
 
     Raises:
@@ -55,10 +54,12 @@ class Plan:
     model: str | Factory | None
     recipe: str | Path | Recipe
     settings: Mapping[str, Any] | None
-    budget: str = BUDGET
+    budget: str | None = None
     refit: bool = True
 
     def __post_init__(self) -> None:
+        if self.budget is not None:
+            parse_budget(self.budget)
         if not (self.is_auto or isinstance(self.recipe, Recipe)):
             recipe_path(self.recipe, also=(AUTO,))
         if self.is_auto and self.build is not None:
@@ -103,7 +104,7 @@ class Plan:
         def make(model: str, recipe: Recipe) -> Task:
             return Task(data, split, IN_MEMORY, model, recipe, known_sha256=sha256)
 
-        seconds = parse_budget(self.budget)
+        seconds = seconds_of(self.budget, int(data.num_nodes), int(data.edge_index.size(1)))
         return Selection(folder, make, seed, None, fixed, candidates, seconds, refit=self.refit)
 
 
@@ -116,7 +117,7 @@ def train(
     seed: int = 0,
     runs: int | None = None,
     settings: Mapping[str, Any] | None = None,
-    budget: str = BUDGET,
+    budget: str | None = None,
     refit: bool = True,
     on_epoch: Callable[[Epoch], None] = lambda line: None,
 ) -> SavedRun:
@@ -135,7 +136,8 @@ def train(
         seed: The (first) seed.
         runs: Train so many runs, with the seeds `seed`, `seed + 1`, ..., in `out/seed-S`.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
-        budget: The time that the recipe "auto" may take, such as "90s" or "5m".
+        budget: The time that the recipe "auto" may take, such as "90s" or "5m". None is 100 seconds
+            on a graph of fewer than 5,000 nodes and 100,000 edges, and 270 on others.
         refit: Whether a model that "auto" chose is trained once more, on training and validation
             nodes.
         on_epoch: Called after each epoch with its line of history.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nodewise.errors import InputError
-from nodewise.experiments.clock import Clock, parse_budget
+from nodewise.experiments.clock import Clock, parse_budget, seconds_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,11 @@ def test_time_of_earlier_sessions_counts() -> None:
     clock = Clock(100.0, spent=60.0)
     assert 60 <= clock.used < 61 and 39 < clock.left() <= 40
     assert clock.left(0.5) == 0.0
+
+
+def test_without_a_budget_the_size_of_the_graph_decides() -> None:
+    assert seconds_of("2m", 10, 10) == 120.0
+    small, many_nodes, many_edges = (
+        seconds_of(None, *sizes) for sizes in ((4_999, 99_999), (5_000, 10), (10, 100_000))
+    )
+    assert small < 120 and 120 < many_nodes == many_edges < 300

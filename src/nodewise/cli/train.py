@@ -54,7 +54,14 @@ AnyRecipe = Annotated[
         "settings (default: auto for your own tables, nodewise for a data set).",
     ),
 ]
-Budget = Annotated[str, typer.Option("--budget", help="The time that auto may take: 90s, 5m, 2h.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        help="The time that auto may take: 90s, 5m, 2h (default: 100s for fewer than 5,000 nodes "
+        "and 100,000 edges, else 270s).",
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -106,7 +113,7 @@ def train(
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = None,
-    budget: Budget = "5m",
+    budget: Budget = None,
     refit: Refit = True,
     workers: Workers = None,
     runs: Runs = None,

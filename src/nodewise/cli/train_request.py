@@ -31,25 +31,27 @@ class AutoOptions:
     """How `--recipe auto` chooses.
 
     Attributes:
-        budget: The time it may take, such as "5m".
+        budget: The time it may take, such as "5m"; None decides by the graph's size.
         workers: How many candidates are trained side by side; None decides by cores and edges.
         refit: Whether the chosen model learns from validation nodes too.
     """
 
-    budget: str = "5m"
+    budget: str | None = None
     workers: int | None = None
     refit: bool = True
 
-    @property
-    def seconds(self) -> float:
-        """The budget in seconds.
-
-        Raises:
-            InputError: It is no time.
-        """
+    def __post_init__(self) -> None:
         from nodewise.experiments.clock import parse_budget
 
-        return parse_budget(self.budget)
+        if self.budget is not None:
+            parse_budget(self.budget)  # a wrong one should not wait for a graph to load
+
+    def seconds(self, graph: GraphTable) -> float:
+        """The budget in seconds."""
+        from nodewise.experiments.clock import seconds_of
+
+        sizes = int(graph.data.num_nodes), int(graph.data.edge_index.size(1))
+        return seconds_of(self.budget, *sizes)
 
     def side_by_side(self, edges: int) -> int:
         """How many candidates are trained side by side; a large graph wants all cores for one."""
@@ -192,7 +194,7 @@ class TrainRequest:
             return self.make(self.model or _MODEL, recipe), None
         workers = self.auto.side_by_side(graph.data.edge_index.size(1))
         dataset, fixed = self.source.get("dataset"), {**of_graph, **self.fixed}
-        how = (self.auto.seconds, workers, self.auto.refit)
+        how = (self.auto.seconds(graph), workers, self.auto.refit)
         selection = Selection(folder, self.make, self.seed, dataset, fixed, candidate_set, *how)
         choice, task = choose_run(selection, target, quiet)
         return task, choice.record

@@ -9,6 +9,24 @@ from time import perf_counter
 from nodewise.errors import InputError
 
 _UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SHORT, _LONG = 100.0, 270.0  # with loading and the report, less than two and five minutes
+_FEW_NODES, _FEW_EDGES = 5_000, 100_000
+
+
+def seconds_of(budget: str | None, num_nodes: int, num_edges: int) -> float:
+    """The seconds of a budget; without one, 100 on a small graph and 270 on others.
+
+    Args:
+        budget: "90s", "5m" or "2h", or None.
+        num_nodes: The nodes of the graph.
+        num_edges: Its edges; those of an undirected graph count twice.
+
+    Raises:
+        InputError: The budget is no time.
+    """
+    if budget is not None:
+        return parse_budget(budget)
+    return _SHORT if num_nodes < _FEW_NODES and num_edges < _FEW_EDGES else _LONG
 
 
 def parse_budget(text: str) -> float:

@@ -26,8 +26,6 @@ from nodewise.runs.copy import check_target, copy_run
 from nodewise.runs.run import Refit, Task, Watch, train_in
 from nodewise.training.recipe import Recipe
 
-BUDGET = 300.0  # seconds
-
 # The share of the budget that is used when a stage ends; localized forms follow.
 _SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
 
@@ -54,7 +52,7 @@ class Selection:
     dataset: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     candidate_set: CandidateSet = field(default_factory=CandidateSet.load)
-    budget: float = BUDGET
+    budget: float = 300.0
     workers: int = 1
     refit: bool = True
 
