@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nodewise.errors import RecipeError, UnknownNameError
-from nodewise.experiments.candidates import CandidateSet, is_auto
+from nodewise.experiments.candidates import Candidate, CandidateSet, is_auto
 from nodewise.models.zoo import find_row
 
 SET = CandidateSet.load()
@@ -36,6 +36,15 @@ def test_every_graph_candidate_has_localized_forms_with_its_whole_recipe() -> No
             settings = SET.recipe(form, None, {}).settings
             changed = {key for key in settings if settings[key] != recipe.settings[key]}
             assert changed <= {key for keys in SET.localizations.values() for key in keys}
+
+
+def test_controls_are_trained_at_once_without_the_settings_of_candidates() -> None:
+    assert list(SET.controls) == ["Logistic", "Boosting", "Boosting-neighbors"]
+    for name in SET.controls:
+        assert find_row(name).is_trained_at_once
+        recipe = SET.recipe(Candidate(name, name, {}), "amazon", {"metric": "macro_f"})
+        assert (recipe.stopping.epochs, recipe.stopping.metric) == (1, "macro_f")
+        assert recipe.optimization.features == "none"
 
 
 def test_variations_change_one_thing_each() -> None:

@@ -265,3 +265,45 @@ def test_where_the_best_diverge_later_on_the_next_best_is_chosen(
     first = {name: outcomes(record)[name] for name in ("alone", "narrow", "wide", "sage")}
     assert list(first.values()).count("diverged") == 2
     assert first[record["best_global"]] in ("left after 3 epochs", "chosen")
+
+
+WITH_CONTROLS = replace(CONTEST, candidates=SOME, controls=["Logistic", "Boosting-neighbors"])
+
+
+def test_controls_are_trained_once_and_never_chosen(tmp_path: Path) -> None:
+    record = choose(selection(tmp_path, candidate_set=WITH_CONTROLS)).record
+    assert [about["name"] for about in record["controls"]] == list(WITH_CONTROLS.controls)
+    assert all(about["epochs"] == 1 for about in record["controls"])
+    assert {about["outcome"] for about in record["controls"]} == {"trained to the end"}
+    assert record["chosen"] not in WITH_CONTROLS.controls
+    assert record["features_alone"] == "Logistic"
+    assert record["graph"]["difference"] == pytest.approx(
+        record["val_score"] - record["controls"][0]["val_score"]
+    )
+    best = max(about["val_score"] for about in record["controls"])
+    assert (record["better_control"] is not None) == (best > record["val_score"])
+
+
+def test_a_better_control_is_named_with_its_score(tmp_path: Path) -> None:
+    slow = {"learning_rate": 1e-6, "epochs": 2}
+    poor = replace(WITH_CONTROLS, candidates=[Candidate("gcn", "GCN", slow)], variations={})
+    sentences = choose(selection(tmp_path, candidate_set=poor)).record["sentences"]
+    assert any("over features alone (best: Logistic)." in text for text in sentences)
+    assert sentences[-1].startswith("A model of scikit-learn is better on validation nodes: ")
+    assert sentences[-1].endswith(" % accuracy.")
+
+
+def test_without_time_candidates_go_before_controls(tmp_path: Path) -> None:
+    asked = selection(tmp_path, budget=1e-6, candidate_set=WITH_CONTROLS)
+    record = choose(asked).record
+    assert {about["outcome"] for about in record["controls"]} == {"not tried: the time was over"}
+    assert record["chosen"] == "narrow"
+
+
+def test_a_control_can_be_asked_for(tmp_path: Path) -> None:
+    asked = selection(tmp_path, candidate_set=WITH_CONTROLS.of_model("Logistic"))
+    choice, task = choose_into(tmp_path / "run", asked, refit=True)
+    assert choice.record["model"] == "Logistic"
+    assert not {about["name"] for about in choice.record["controls"]} & {"Logistic"}
+    record = train_in(tmp_path / "run", task, 0)
+    assert record["epochs"] == 1 and record["val_accuracy"] == choice.record["val_score"]

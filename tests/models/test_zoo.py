@@ -44,7 +44,8 @@ def test_counts_are_those_that_the_paper_prints(name: str) -> None:
     printed = printed_parameters(name, "cora")
     found = paper_count(name, build_model(name, 1433, 7, 2708))
     ours = ("GCN-tuned", "MLP", "SAGE", "LSAGE")
-    assert (printed is None) == (":" in name or "-strong" in name or name in ours)
+    of_others = name.startswith("PyG") or ZOO[name].family == "scikit-learn"
+    assert (printed is None) == (":" in name or "-strong" in name or name in ours or of_others)
     if printed is not None:
         assert abs(found - printed) <= max(1000, 0.012 * printed)
 

@@ -11,6 +11,8 @@ import torch
 from nodewise.data.splits import Split
 from nodewise.runs import controls
 from nodewise.runs.controls import controls_in, controls_of, read_controls
+from nodewise.runs.run import train_in
+from nodewise.training.recipe import load_recipe
 from tests.training.tasks import small_task
 
 
@@ -61,7 +63,24 @@ def test_they_are_computed_once_for_a_split(
     assert read_controls(tmp_path) is None
     found = controls_in(tmp_path, task)
     assert read_controls(tmp_path) == found == json.loads(json.dumps(found))
-    monkeypatch.setattr(controls, "controls_of", lambda task: {"new": True})
+    monkeypatch.setattr(controls, "controls_of", lambda *_: {"new": True})
     assert controls_in(tmp_path, task) == found
     turned = replace(task, split=Split(task.split.val, task.split.train, task.split.test))
     assert controls_in(tmp_path, turned)["new"]
+
+
+def test_a_run_of_the_same_task_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = small_task("LGCN", "nodewise")
+    recipe = load_recipe("nodewise", "Logistic")
+    record = train_in(tmp_path / "known", replace(task, model="Logistic", recipe=recipe), 0)
+    expected = controls_of(task)["features_only"]
+    monkeypatch.setattr(controls, "_trained", lambda task, model: {"seconds": 0, "made": model})
+    found = controls_of(task, tmp_path / "known")["features_only"]
+    assert found == {**expected, "seconds": record["seconds"]}
+    turned = replace(task, split=Split(task.split.val, task.split.train, task.split.test))
+    assert controls_of(turned, tmp_path / "known")["features_only"]["made"] == "Logistic"
+    balanced = small_task("LGCN", "nodewise", class_weight="balanced")
+    assert controls_of(balanced, tmp_path / "known")["features_only"]["made"] == "Logistic"
+    assert controls_of(task, tmp_path / "none")["features_only"]["made"] == "Logistic"

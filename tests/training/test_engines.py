@@ -41,6 +41,8 @@ def test_every_kind_of_model_has_its_engine() -> None:
     assert isinstance(small_task("GCN-FiLM").engine(), FieldEngine)
     assert isinstance(small_task("DeepWalk").engine(), OnceEngine)
     assert isinstance(small_task("Planetoid").engine(), OnceEngine)
+    assert isinstance(small_task("Boosting").engine(), OnceEngine)
+    assert isinstance(small_task("PyG-GCN-64").engine(), FullGraphEngine)
     assert isinstance(make_engine(Own(), task.graph, task.recipe), FullGraphEngine)
 
 
@@ -52,6 +54,19 @@ def test_models_of_one_epoch_learn_and_come_back_from_files(tmp_path: Path, mode
     assert record["val_accuracy"] > 0.4  # of three classes, whose features lean apart
     logits = load_run(tmp_path).logits(small_graph())
     assert logits_sha256(logits) == record["logits_sha256"]
+
+
+@pytest.mark.parametrize("model", ["Majority", "Logistic", "Boosting", "Boosting-neighbors"])
+def test_models_of_scikit_learn_are_runs_like_others(tmp_path: Path, model: str) -> None:
+    settings = {"epochs": 1, "start_record_epoch": -1, "metric": "macro_f"}
+    task = small_task(model, class_weight="balanced", **settings)
+    record = train_in(tmp_path, task, 0)
+    assert record["epochs"] == 1 and record["parameters"] == 0
+    assert (record["val_roc_auc"] > 0.5) == (model != "Majority")
+    logits = load_run(tmp_path).logits(small_graph())
+    assert logits_sha256(logits) == record["logits_sha256"]
+    assert train_in(tmp_path / "again", task, 0)["logits_sha256"] == record["logits_sha256"]
+    weighted_task(model).fresh_model()
 
 
 def test_a_model_of_ones_own_is_held_by_lambda_global() -> None:

@@ -163,7 +163,8 @@ def train(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.runs.controls import controls_in
+    from nodewise.experiments.selection import candidate_folder
+    from nodewise.runs.controls import FEATURES_ONLY, controls_in
     from nodewise.runs.run import train_in
     from nodewise.runs.seeds import seed_folder, summarize, train_seeds
     from nodewise.runs.tracking import make_tracker
@@ -194,7 +195,7 @@ def train(
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    controls = controls_in(first, task)
+    controls = controls_in(first, task, candidate_folder(folder, FEATURES_ONLY))
     report = _write_report(folder, records, several=runs is not None)
     chosen = {} if choice is None else _about_choice(choice)
     about = {"controls": controls, "out": str(folder), "report": str(report)}

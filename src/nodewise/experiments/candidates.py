@@ -44,11 +44,11 @@ class CandidateSet:
         base: The recipe that candidates differ from.
         rounds: After so many epochs the worse candidates leave.
         survivors: How many stay after each round.
-        every: Keys in which all of them differ from the base recipe.
+        every: Keys in which all that are trained in epochs differ from the base recipe.
         candidates: The global models, cheap ones first.
         variations: Changes that are tried on the best global candidate, one at a time.
         localizations: Settings that are tried for its localized forms.
-        controls: Rows of the zoo without localization or a graph, for comparison.
+        controls: Rows of the zoo that are trained at once, for comparison.
     """
 
     base: str
@@ -81,7 +81,9 @@ class CandidateSet:
             return self
         find_row(model)
         known = [candidate for candidate in self.candidates if candidate.model == model]
-        return replace(self, candidates=known or [Candidate(model, model, {})], localizations={})
+        controls = [control for control in self.controls if control != model]
+        candidates = known or [Candidate(model, model, {})]
+        return replace(self, candidates=candidates, localizations={}, controls=controls)
 
     def recipe(self, candidate: Candidate, dataset: str | None, fixed: Mapping[str, Any]) -> Recipe:
         """A candidate's recipe; keys that the caller has fixed take precedence.
@@ -89,7 +91,8 @@ class CandidateSet:
         Raises:
             RecipeError: A key or a value is not known.
         """
-        settings = {**self.every, **candidate.settings, **fixed}
+        every = {} if find_row(candidate.model).is_trained_at_once else self.every
+        settings = {**every, **candidate.settings, **fixed}
         recipe = load_recipe(self.base, candidate.model, dataset, settings)
         return replace(recipe, name=AUTO)
 

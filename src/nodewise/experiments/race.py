@@ -39,6 +39,7 @@ class Race:
     stop: Callable[[], bool] = lambda: False
     trials: list[Trial] = field(default_factory=list)
     outcomes: dict[str, str] = field(default_factory=dict)
+    _controls: list[Trial] = field(default_factory=list)
     _exits: ExitStack = field(default_factory=ExitStack)
     _pool: Workers | None = None
 
@@ -70,11 +71,16 @@ class Race:
                 entered.append(trial)
         return entered
 
+    def train_controls(self, trials: Sequence[Trial], share: float) -> None:
+        """Train controls, which need not be trained at all if the time is short."""
+        self._controls += trials
+        self.train("control", trials, 1, share)
+
     def train(self, what: str, trials: Sequence[Trial], epochs: int, share: float) -> list[Trial]:
         """Train trials until so many epochs are done or a share of the budget is used.
 
         Each may use an equal part of the time that is left, and what others did not use. The first
-        one is trained for an epoch at least, however short the time.
+        one is trained for an epoch at least, however short the time, unless it is a control.
 
         Args:
             what: The stage, for the progress line.
@@ -116,7 +122,7 @@ class Race:
     ) -> Iterator[tuple[Trial, bool]]:
         for i, trial in enumerate(trials):
             part = self._part(epochs, share, len(trials) - i)
-            if part.seconds <= 0 and self._has_any:
+            if part.seconds <= 0 and not self._must_train(trials):
                 return
             name = f"{what} {i + 1} of {len(trials)}: {trial.name}"
             answer = TrialJob(trial, part).run(self.stop, self._shower(name))
@@ -140,7 +146,7 @@ class Race:
     ) -> Iterator[tuple[Trial, bool]]:
         part = self._part(epochs, share, max(1, len(trials)))
         jobs = [TrialJob(trial, part) for trial in trials]
-        if not jobs or (part.seconds <= 0 and self._has_any):
+        if not jobs or (part.seconds <= 0 and not self._must_train(trials)):
             return
         if self._pool is None:
             self._pool = self._exits.enter_context(Workers(self.workers))
@@ -154,6 +160,7 @@ class Race:
             self.show(text, self.clock.used, self.clock.budget)
             yield job.trial, "diverged" in answer
 
-    @property
-    def _has_any(self) -> bool:
-        return bool(self.validated(self.trials))
+    def _must_train(self, trials: Sequence[Trial]) -> bool:
+        """Whether one of these must be trained, lest there be nothing to choose from."""
+        candidates = [trial for trial in self.trials if trial not in self._controls]
+        return trials[0] in candidates and not self.validated(candidates)

@@ -30,6 +30,11 @@ from nodewise.training.recipe import Recipe
 _SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
 
 
+def candidate_folder(folder: Path, name: str) -> Path:
+    """Where a candidate's or a control's run is, below the folder of a selection."""
+    return folder / "candidates" / name.replace(", ", "-").replace(" ", "-")
+
+
 @dataclass(frozen=True)
 class Selection:
     """A model and settings to be chosen: for which graph, and from which candidates.
@@ -59,7 +64,7 @@ class Selection:
     def trial(self, candidate: Candidate) -> Trial:
         """A candidate's run."""
         recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
-        folder = self.folder / "candidates" / candidate.name.replace(", ", "-").replace(" ", "-")
+        folder = candidate_folder(self.folder, candidate.name)
         return Trial(candidate, recipe, self.seed, folder, self.make)
 
     def trials(self, candidates: Iterable[Candidate]) -> list[Trial]:
@@ -144,7 +149,7 @@ def choose(
     clock, candidate_set = Clock(selection.budget, selection.spent), selection.candidate_set
     with Race(clock, selection.workers, show, stop) as race:
         controls = race.enter(selection.controls)
-        race.train("control", controls, 1, _SHARES["controls"])
+        race.train_controls(controls, _SHARES["controls"])
         halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
         entered = race.enter(selection.trials(candidate_set.candidates))
         best = _first(halving.run("candidate", entered, _SHARES["candidates"]))

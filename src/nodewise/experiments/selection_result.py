@@ -65,10 +65,14 @@ class SelectionResult:
 
     @property
     def graph(self) -> Gain | None:
-        """What the graph brought over the best model of features alone."""
-        runs = (*self.trials, *self.controls)
-        alone = self._best(trial for trial in runs if not trial.uses_graph)
+        """What the graph brought over the best model of features alone, controls among them."""
+        alone = self.best_alone
         return None if alone is None or alone == self.chosen else self._gain(self.chosen, alone)
+
+    @cached_property
+    def best_alone(self) -> Trial | None:
+        """The best run without the graph; None if none was trained."""
+        return self._best(t for t in (*self.trials, *self.controls) if not t.uses_graph)
 
     @property
     def _left_out(self) -> bool:
@@ -106,12 +110,15 @@ class SelectionResult:
             )
         elif self.best_localized is not None or self._left_out:
             sentences.append("Localization not decided: the time was over; give a longer --budget.")
-        if self.graph is not None:
-            sentences.append(f"The graph: {self.graph} over features alone.")
+        if self.graph is not None and self.best_alone is not None:
+            alone = self.best_alone.name
+            sentences.append(f"The graph: {self.graph} over features alone (best: {alone}).")
+        elif self.best_alone is not None:
+            sentences.append("The graph: left out; no model with it is better on validation nodes.")
         if control is not None:
             score = in_words(self.metric, control.figures[0])
             sentences.append(
-                f"Better on validation nodes than any model here: {control.name}, {score}."
+                f"A model of scikit-learn is better on validation nodes: {control.name}, {score}."
             )
         return sentences
 
@@ -141,6 +148,7 @@ class SelectionResult:
             "localization": None if gain is None else gain.as_dict(),
             "graph": None if self.graph is None else self.graph.as_dict(),
             "better_control": None if control is None else control.name,
+            "features_alone": None if self.best_alone is None else self.best_alone.name,
             "sentences": self.sentences,
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -90,11 +90,18 @@ class Trial:
         task = self.task()
         if self._has(part.epochs, task):
             return
-        # The end of a run is no pause.
-        pause = _Pause(part if part.epochs < self.epochs else replace(part, epochs=2**62), watch)
-        record = train_in(self.folder, task, self.seed, Watch(pause.epoch, pause.stop))
+        pause = _Pause(self._until(part), watch)
+        watching = Watch(pause.epoch, pause.stop, seconds=part.seconds)
+        record = train_in(self.folder, task, self.seed, watching)
         if record["interrupted"] and pause.by_watch:
             raise KeyboardInterrupt
+
+    def _until(self, part: Part) -> Part:
+        """Where a part of this run is paused: never at the run's end."""
+        epochs = part.epochs if part.epochs < self.epochs else 2**62
+        # A model that is trained at once looks at the clock by itself.
+        at_once = find_row(self.model).is_trained_at_once
+        return Part(epochs, inf if at_once else part.seconds)
 
     def _has(self, epochs: int, task: Task) -> bool:
         run = RunFolder(self.folder)

@@ -2,7 +2,8 @@
 
 `GCN-tuned` is a GCN with the settings that validation nodes chose on each data set, where a recipe
 knows them. `LGCN:global` is LGCN with both levels switched off and everything else the same: the
-matched global model; `LGCN:node` and `LGCN:edge` keep one level.
+matched global model; `LGCN:node` and `LGCN:edge` keep one level. What others would use instead is
+here, too: models of scikit-learn, and models of PyG as its users write them.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from torch.nn import Module
 
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.models.architecture import Architecture
+from nodewise.models.baselines.boosting import Boosting, NeighborBoosting
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.baselines.planetoid import EitherPlanetoid
+from nodewise.models.baselines.pyg import PygGAT, PygGCN, PygSAGE
+from nodewise.models.baselines.regression import Logistic
+from nodewise.models.baselines.scikit import Majority, ScikitModel
 from nodewise.models.classifier import Classifier, LayerSizes, film_convs, localized_convs
 from nodewise.nn.aggregators import Aggregator, AggregatorFactory, Gat, WeightedSum
 from nodewise.nn.aggregators.sums import GCN_RULE
@@ -134,6 +139,11 @@ class Row:
         """Whether its layers use edges."""
         return self.convs is not no_convs
 
+    @property
+    def is_trained_at_once(self) -> bool:
+        """Always false: it is trained in epochs."""
+        return False
+
     def build(self, sizes: Sizes, arch: Architecture) -> Classifier:
         """The model."""
         widths = (sizes.in_channels, sizes.out_channels)
@@ -152,27 +162,21 @@ class Row:
 
 @dataclass(frozen=True)
 class GraphRow:
-    """A model of one graph: it has vectors for that graph's nodes.
+    """A model of one graph: it has numbers for each of that graph's nodes, and no levels.
 
     Attributes:
         family: The name under which recipes keep this model's settings.
         make: The model, from the numbers of features, classes and nodes.
+        uses_graph: Whether it uses edges.
     """
 
     family: str
-    make: Callable[[int, int, int], DeepWalk | EitherPlanetoid]
+    make: Callable[[int, int, int], DeepWalk | EitherPlanetoid | ScikitModel]
+    uses_graph: bool = True
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_localized(self) -> bool:
-        """Always false: there are no levels to switch on."""
-        return False
-
-    @property
-    def uses_graph(self) -> bool:
-        """Whether it uses edges."""
-        return True
+    is_localized: bool = field(default=False, init=False)
+    is_trained_at_once: bool = field(default=True, init=False)
 
     def build(self, sizes: Sizes, arch: Architecture) -> Module:
         """The model."""
@@ -193,7 +197,47 @@ class GraphRow:
 
     def paper_count(self, model: Module) -> int:
         """The parameters as the paper counts them."""
-        return cast(DeepWalk | EitherPlanetoid, model).paper_parameter_count
+        return cast(DeepWalk | EitherPlanetoid | ScikitModel, model).paper_parameter_count
+
+
+@dataclass(frozen=True)
+class PlainRow:
+    """A model of x and edges, as a user of PyG writes it, without levels.
+
+    Attributes:
+        family: The name under which recipes keep this model's settings.
+        make: The model, from the numbers of features and classes, and an architecture.
+        settings: What distinguishes this row, such as its width; a recipe cannot change it.
+    """
+
+    family: str
+    make: Callable[[int, int, Architecture], Module]
+    settings: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    is_localized: bool = field(default=False, init=False)
+    is_trained_at_once: bool = field(default=False, init=False)
+    uses_graph: bool = field(default=True, init=False)
+
+    def build(self, sizes: Sizes, arch: Architecture) -> Module:
+        """The model."""
+        return self.make(sizes.in_channels, sizes.out_channels, arch)
+
+    def paper_count(self, model: Module) -> int:
+        """The weights, without biases."""
+        named = model.named_parameters()
+        return sum(weight.numel() for name, weight in named if "bias" not in name)
+
+
+def _pyg_gcn(features: int, classes: int, arch: Architecture) -> Module:
+    return PygGCN(features, classes, arch.hidden_channels, arch.input_dropout)
+
+
+def _pyg_sage(features: int, classes: int, arch: Architecture) -> Module:
+    return PygSAGE(features, classes, arch.hidden_channels, arch.input_dropout)
+
+
+def _pyg_gat(features: int, classes: int, arch: Architecture) -> Module:
+    return PygGAT(features, classes, arch.hidden_channels, arch.input_dropout, arch.heads)
 
 
 def _widths(family: str, backbone: Any, **row: Any) -> dict[str, Row]:
@@ -235,7 +279,12 @@ def _strong(family: str, twin: str, backbone: Any, **row: Any) -> dict[str, Row]
     return {family: Row(family, backbone, twin=twin, **row), **_levels(twin, backbone, **row)}
 
 
-ZOO: Final[dict[str, Row | GraphRow]] = {
+_PYG: Final = {"hidden_channels": 64, "input_dropout": 0.5}
+_PYG_GAT: Final = {"hidden_channels": 8, "heads": 8, "input_dropout": 0.6}
+
+AnyRow = Row | GraphRow | PlainRow
+
+ZOO: Final[dict[str, AnyRow]] = {
     "DeepWalk": GraphRow("DeepWalk", DeepWalk),
     "Planetoid": GraphRow("Planetoid", EitherPlanetoid),
     **_widths("GCN", gcn, twin="LGCN"),
@@ -253,10 +302,17 @@ ZOO: Final[dict[str, Row | GraphRow]] = {
     **_strong("GCN-strong", "LGCN-strong", gcn),
     **_strong("GIN-strong", "LGIN-strong", gin),
     **_strong("GAT-strong", "LGAT-strong", gat, has_heads=True, defaults=STRONG_HEADS),
+    "Majority": GraphRow("scikit-learn", Majority, uses_graph=False),
+    "Logistic": GraphRow("scikit-learn", Logistic, uses_graph=False),
+    "Boosting": GraphRow("scikit-learn", Boosting, uses_graph=False),
+    "Boosting-neighbors": GraphRow("scikit-learn", NeighborBoosting),
+    "PyG-GCN-64": PlainRow("PyG-GCN", _pyg_gcn, settings=_PYG),
+    "PyG-SAGE-64": PlainRow("PyG-SAGE", _pyg_sage, settings=_PYG),
+    "PyG-GAT-8x8": PlainRow("PyG-GAT", _pyg_gat, settings=_PYG_GAT),
 }
 
 
-def find_row(name: str) -> Row | GraphRow:
+def find_row(name: str) -> AnyRow:
     """The row of that name.
 
     Raises:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -151,9 +152,9 @@ class Task:
         check_weights(model, self.graph.edge_weight)
         return model.to(self.data.y.device)
 
-    def engine(self) -> Engine:
-        """An engine with an untrained model."""
-        return make_engine(self.fresh_model(), self.graph, self.recipe)
+    def engine(self, seconds: float = inf) -> Engine:
+        """An engine with an untrained model; for `seconds`, see `make_engine`."""
+        return make_engine(self.fresh_model(), self.graph, self.recipe, seconds)
 
 
 def new_model(
@@ -181,12 +182,14 @@ class Watch:
         stop: Asked after every epoch whether to save and stop.
         enough: Asked after every epoch whether to end training as if its patience were used up.
         checkpoint_seconds: Time between checkpoints.
+        seconds: How long a model that is trained at once may take; others end by `stop`.
     """
 
     epoch: Callable[[Epoch], None] = lambda line: None
     stop: Callable[[], bool] = lambda: False
     enough: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 10.0
+    seconds: float = inf
 
 
 def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) -> dict[str, Any]:
@@ -234,7 +237,7 @@ def train(
     """Train; only the keeper, if there is one, writes files."""
     watch = watch or Watch()
     with seeded_randomness(seed):
-        engine = task.engine()
+        engine = task.engine(watch.seconds)
         progress = fit(
             engine,
             task.rule,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
+from math import inf
 from typing import Any, NamedTuple
 
 import torch
@@ -16,16 +17,19 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
+from nodewise.data.drawn_splits import hold_out
 from nodewise.data.splits import Split
 from nodewise.errors import InputError
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.baselines.logistic import fit_logistic
 from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.baselines.planetoid_fit import fit_better_planetoid
+from nodewise.models.baselines.scikit import Inputs, Known, ScikitModel
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.dispatch import compile_ahead
 from nodewise.ops.sparse import Features, SparseRows
+from nodewise.training.metrics import Probabilities, validation_score
 from nodewise.training.recipe import Recipe
 
 
@@ -310,7 +314,7 @@ def check_weights(model: Module, edge_weight: Tensor | None) -> None:
     Raises:
         InputError: The model does not use them.
     """
-    used = isinstance(model, Classifier) and model.uses_edge_weights
+    used = isinstance(model, Classifier | ScikitModel) and model.uses_edge_weights
     if edge_weight is not None and not used:
         raise InputError(
             "edge_weight",
@@ -321,7 +325,7 @@ def check_weights(model: Module, edge_weight: Tensor | None) -> None:
 
 def as_input(model: Module, x: Features) -> Features:
     """The features in a form that the model accepts: only models of ours accept sparse rows."""
-    ours = isinstance(model, Classifier | DeepWalk | EitherPlanetoid)
+    ours = isinstance(model, Classifier | DeepWalk | EitherPlanetoid | ScikitModel)
     return x.dense() if isinstance(x, SparseRows) and not ours else x
 
 
@@ -393,25 +397,66 @@ def learn_planetoid(
     model.take(fit.model)
 
 
+def learn_scikit(
+    model: ScikitModel,
+    graph: TrainingGraph,
+    train: Tensor,
+    val: Tensor,
+    recipe: Recipe,
+    seconds: float = inf,
+) -> None:
+    """Fit a model of scikit-learn; validation nodes choose its settings by the recipe's metric.
+
+    Where there are none, a fifth of the training nodes is held out for that.
+    """
+    nodes = train.numpy(), val.numpy()
+    if not len(val):
+        held = hold_out(train, graph.y)
+        nodes = held.train, held.val
+    y, metric = graph.y.cpu().numpy(), recipe.stopping.metric
+
+    def score(found: Probabilities) -> tuple[float, ...]:
+        truth = y[nodes[1]]
+        return tuple(validation_score(name, truth, found) for name in (metric, "log_loss"))
+
+    seed = int(torch.randint(2**31, ()))
+    known = Known(y, *nodes, score, _weighs_classes(recipe), seconds, seed)
+    model.fit(Inputs.of(graph.x, graph.edge_index, graph.edge_weight), known)
+
+
 @singledispatch
-def make_engine(model: Module, graph: TrainingGraph, recipe: Recipe) -> Engine:
-    """The engine for a kind of model; for the user's models the full graph."""
+def make_engine(
+    model: Module, graph: TrainingGraph, recipe: Recipe, seconds: float = inf
+) -> Engine:
+    """The engine for a kind of model; for the user's models the full graph.
+
+    Args:
+        model: The model.
+        graph: The graph.
+        recipe: The recipe.
+        seconds: How long a model of scikit-learn may take; others can be stopped after any epoch.
+    """
     return FullGraphEngine(model, graph, recipe)
 
 
 @make_engine.register
-def _(model: Classifier, graph: TrainingGraph, recipe: Recipe) -> Engine:
+def _(model: Classifier, graph: TrainingGraph, recipe: Recipe, seconds: float = inf) -> Engine:
     return FieldEngine(model, graph, recipe)
 
 
 @make_engine.register
-def _(model: DeepWalk, graph: TrainingGraph, recipe: Recipe) -> Engine:
+def _(model: DeepWalk, graph: TrainingGraph, recipe: Recipe, seconds: float = inf) -> Engine:
     return _once(model, graph, recipe, learn_deepwalk)
 
 
 @make_engine.register
-def _(model: EitherPlanetoid, graph: TrainingGraph, recipe: Recipe) -> Engine:
+def _(model: EitherPlanetoid, graph: TrainingGraph, recipe: Recipe, seconds: float = inf) -> Engine:
     return _once(model, graph, recipe, learn_planetoid)
+
+
+@make_engine.register
+def _(model: ScikitModel, graph: TrainingGraph, recipe: Recipe, seconds: float = inf) -> Engine:
+    return OnceEngine(model, graph, partial(learn_scikit, recipe=recipe, seconds=seconds))
 
 
 def _once(model: Module, graph: TrainingGraph, recipe: Recipe, learn: Learn) -> OnceEngine:
