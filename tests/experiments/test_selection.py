@@ -302,7 +302,7 @@ def test_without_time_candidates_go_before_controls(tmp_path: Path) -> None:
 
 def test_a_control_can_be_asked_for(tmp_path: Path) -> None:
     asked = selection(tmp_path, candidate_set=WITH_CONTROLS.of_model("Logistic"))
-    choice, task = choose_into(tmp_path / "run", asked, refit=True)
+    choice, task = choose_into(tmp_path / "run", asked)
     assert choice.record["model"] == "Logistic"
     assert not {about["name"] for about in choice.record["controls"]} & {"Logistic"}
     record = train_in(tmp_path / "run", task, 0)
