@@ -127,9 +127,42 @@ def speed() -> str:
     )
 
 
+# The rows of `peers`: a title, and the models of which the best of each column is shown.
+_PEERS = {
+    "majority class": ("Majority",),
+    "scikit-learn on features, the better of two": ("Logistic", "Boosting"),
+    "PyG: GCN, 64": ("PyG-GCN-64",),
+    "PyG: SAGE, 64": ("PyG-SAGE-64",),
+    "PyG: GAT, 8 x 8": ("PyG-GAT-8x8",),
+    "nodewise, as it comes (`auto`)": ("auto",),
+}
+
+
+def peers() -> str:
+    """A table for each kind of split: what others would use, and what `auto` chooses."""
+    found = section("peers")
+    titles = {variant.name: variant.title for variant in found.suite.variants}
+    return "\n\n".join(_peers_of(titles[name], data["means"]) for name, data in found.data.items())
+
+
+def _peers_of(title: str, means: dict[str, dict[str, dict[str, Any]]]) -> str:
+    columns = list(dict.fromkeys(dataset for of_row in means.values() for dataset in of_row))
+    lines = [f"| test score, % ({title}) | {' | '.join(columns)} |", "|---" + "|--:" * len(columns)]
+    for row, models in _PEERS.items():
+        cells = [_best_mean([means.get(m, {}).get(name) for m in models]) for name in columns]
+        lines.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join([lines[0], f"{lines[1]}|", *lines[2:]])
+
+
+def _best_mean(cells: list[dict[str, Any] | None]) -> str:
+    values = [100 * cell["mean"] for cell in cells if cell is not None]
+    return f"{max(values):.1f}" if values else "-"
+
+
 MAKERS: dict[str, Maker] = {
     "costs": costs,
     "headline": headline,
+    "peers": peers,
     "scale": scale,
     "speed": speed,
     "tables": tables,

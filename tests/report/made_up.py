@@ -13,7 +13,7 @@ from nodewise.experiments.suite import Variant, job_of
 from nodewise.experiments.table import Record, RecordTable
 from nodewise.experiments.tsne import tsne_table
 from nodewise.runs.run import RESULTS_VERSION
-from nodewise.training.recipe import load_recipe
+from nodewise.training.recipe import default_settings, load_recipe
 
 OFFICIAL = Variant("official")
 
@@ -56,7 +56,7 @@ def put_run(
         "results_version": RESULTS_VERSION,
         "split_sha256": "0",
         "graph": {**source, "sha256": "0", "classes": ["a", "b"]},
-        "settings": load_recipe(job.recipe, model, dataset, job.settings).settings,
+        "settings": {**default_settings(), **job.asked().settings},
     }
     return put(run_table(results, dataset, model, variant.name), {**record, **changes})
 

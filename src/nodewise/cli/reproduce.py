@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbors, loose, splits, lambda, decay, cost or "
-        "tsne."
+        help="main, val100, ablation, matched, neighbors, loose, splits, lambda, decay, peers, "
+        "cost or tsne."
     ),
 ]
 Models = Annotated[
@@ -62,6 +62,7 @@ def reproduce(
     - `nodewise reproduce main --plan`
     - `nodewise reproduce main --datasets cora --runs 3`
     - `nodewise reproduce matched --models LGCN --models LGCN:global`
+    - `nodewise reproduce peers --datasets cornell --runs 1`
     - `nodewise reproduce cost --datasets cora`
     """
     from nodewise.experiments.suite import Suite

@@ -36,6 +36,7 @@ def run_and_record(
             try:
                 with delaying_interrupts():
                     add_run(results, job)
+                    job.tidy()
             except RunError as error:
                 outcome = error
         yield job, outcome

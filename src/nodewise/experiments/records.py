@@ -16,12 +16,12 @@ from typing import Any
 from nodewise._version import __version__
 from nodewise.errors import RunError
 from nodewise.experiments.run_record import RUN_FIELDS
-from nodewise.experiments.runner import Job
+from nodewise.experiments.runner import Asked, Job
 from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_of_cells
 from nodewise.experiments.table import Key, Line, Record, RecordTable
 from nodewise.runs.folder import CONFIG, RunFolder, first_difference
 from nodewise.runs.run import RESULTS_VERSION
-from nodewise.training.recipe import Recipe, current_settings, load_recipe
+from nodewise.training.recipe import current_settings
 
 _SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")
 
@@ -159,12 +159,13 @@ class SuiteRuns:
     @property
     def count(self) -> int:
         """How many runs the suite's cells have, of each at most as many as it asks for."""
-        return sum(min(len(cell.lines), self.suite.runs) for cell in self.cells.values())
+        runs_on = self.suite.runs_on
+        return sum(min(len(cell.lines), runs_on(key[0])) for key, cell in self.cells.items())
 
     @property
     def wanted(self) -> int:
         """How many runs the suite asks for."""
-        return len(self.cells) * self.suite.runs
+        return sum(self.suite.runs_on(dataset) for dataset, _, _ in self.cells)
 
     @property
     def refused(self) -> list[RunError]:
@@ -229,13 +230,13 @@ def cell_runs(runs: Runs, dataset: str, model: str, variant: Variant) -> CellRun
     lines = runs.by_cell.get((dataset, model, variant.name), [])
     if not lines:
         return CellRuns()
-    recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
     kept: list[Line] = []
     refused = []
-    for line in lines:
-        job = job_of(line.path.parent, dataset, model, variant, line.key[3])
+    jobs = [job_of(line.path.parent, dataset, model, variant, line.key[3]) for line in lines]
+    asked = jobs[0].asked()
+    for line, job in zip(lines, jobs, strict=True):
         try:
-            _check_run(line, job, recipe)
+            _check_run(line, job, asked)
             _check_like(line, kept[0] if kept else line, variant)
             kept.append(line)
         except RunError as error:
@@ -252,20 +253,20 @@ def missing_runs(runs: Runs, jobs: Iterable[Job]) -> list[Job]:
     if runs.refused:
         raise runs.refused[0]
     missing = []
-    recipes: dict[Key, Recipe] = {}
+    asked: dict[Key, Asked] = {}
     for job in jobs:
         key = run_key(job)
         line = runs.lines.get(key)
         if line is None:
             missing.append(job)
             continue
-        if key[:3] not in recipes:
-            recipes[key[:3]] = load_recipe(job.recipe, job.model, job.dataset, job.settings)
-        _check_run(line, job, recipes[key[:3]])
+        if key[:3] not in asked:
+            asked[key[:3]] = job.asked()
+        _check_run(line, job, asked[key[:3]])
     return missing
 
 
-def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
+def _check_run(line: Line, job: Job, asked: Asked) -> None:
     """Check a line to be the record of a job's run, with numbers that can be right.
 
     The graph is not loaded: what depends on it, such as its SHA-256, is not checked.
@@ -279,17 +280,20 @@ def _check_run(line: Line, job: Job, recipe: Recipe) -> None:
             raise RunError(str(line), f"has no table {table}", way_out=REPAIR)
     of_source = ("split", "split_seed", "validation")
     known = {key: value for key, value in record["graph"].items() if key not in of_source}
+    settings = current_settings(record["settings"])
     expected = {
         "results_version": RESULTS_VERSION,
-        "recipe": recipe.name,
+        "recipe": asked.recipe,
         "graph": {**known, **job.source},
-        "settings": recipe.settings,
+        "settings": asked.settings if asked.is_whole else {**settings, **asked.settings},
+        **asked.fields,
     }
     written = {
         "results_version": record.get("results_version"),
         "recipe": record.get("recipe"),
         "graph": {**record["graph"], "dataset": record["dataset"]},
-        "settings": current_settings(record["settings"]),
+        "settings": settings,
+        **{key: record.get(key) for key in asked.fields},
     }
     found = first_difference(written, expected)
     if found is not None:

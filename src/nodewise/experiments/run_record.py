@@ -1,12 +1,18 @@
-"""A finished run's folder as one record: its result, and what its configuration adds to it."""
+"""A finished run's folder as one record: its result, and what configuration and job add to it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from nodewise.errors import RunError
 from nodewise.experiments.table import Record
 from nodewise.runs.folder import RunFolder
+
+# What a job adds to the record of its run, whose fields it may replace.
+JOB_FIELDS = "job.json"
 
 RUN_FIELDS = ("dataset", "model", "variant", "seed")
 
@@ -38,7 +44,7 @@ def run_record(folder: Path, variant: str) -> Record:
         if result.get(key) is None or result[key] != configured.get(key):
             raise _refused(folder, f"its result has another {key} than its configuration")
     scores = {key: value for key, value in result.items() if key not in (*_IN_BOTH, "interrupted")}
-    return {
+    record = {
         "dataset": result["dataset"],
         "model": result["model"],
         "variant": variant,
@@ -51,6 +57,22 @@ def run_record(folder: Path, variant: str) -> Record:
         "graph": graph,
         "settings": result["settings"],
     }
+    fields = _job_fields(folder)
+    return {**record, **fields, "seconds": run_seconds(record, fields)} if fields else record
+
+
+def run_seconds(record: Mapping[str, Any], fields: Mapping[str, Any]) -> float:
+    """The seconds of a run and of the choice before it, of which a run that is copied is a part."""
+    after = record["seconds"] if "refit_epochs" in record else 0.0
+    return float(fields["choice_seconds"] + after)
+
+
+def _job_fields(folder: Path) -> dict[str, Any]:
+    path = folder / JOB_FIELDS
+    try:
+        return dict(json.loads(path.read_bytes())) if path.exists() else {}
+    except ValueError as error:
+        raise _refused(folder, f"its {JOB_FIELDS} cannot be read ({error})") from error
 
 
 def _refused(folder: Path, reason: str) -> RunError:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing import connection, forkserver, parent_process
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from nodewise.errors import NodewiseError, RunError
 from nodewise.runs.interrupts import (
@@ -32,6 +32,7 @@ from nodewise.training.freed_memory import keep_freed_memory
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
     from nodewise.runs.run import Task
+    from nodewise.training.recipe import Recipe
 
 # What every process imports; loaded once, in the server that all others are forked from.
 _PRELOADED = ["nodewise.runs.task", "nodewise.training.metrics"]
@@ -49,6 +50,22 @@ class AnyJob(Protocol):
 
 
 J = TypeVar("J", bound=AnyJob)
+
+
+class Asked(NamedTuple):
+    """What the record of a job must say.
+
+    Attributes:
+        recipe: The recipe's name.
+        settings: Keys of the recipe and their values.
+        is_whole: Whether other keys have their defaults; else they may be any.
+        fields: Further fields of the record.
+    """
+
+    recipe: str
+    settings: Mapping[str, Any]
+    is_whole: bool = True
+    fields: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -84,13 +101,25 @@ class Job:
         """The graph, which the jobs of a process share."""
         return _load(json.dumps(self.source), self.root)
 
+    def load_recipe(self) -> Recipe:
+        """The recipe, with all its settings."""
+        from nodewise.training.recipe import load_recipe
+
+        return load_recipe(self.recipe, self.model, self.dataset, self.settings)
+
     def task(self) -> Task:
         """The graph, the model's name and the recipe."""
         from nodewise.runs.task import make_task
-        from nodewise.training.recipe import load_recipe
 
-        recipe = load_recipe(self.recipe, self.model, self.dataset, self.settings)
-        return make_task(self.load(), self.model, recipe, self.device)
+        return make_task(self.load(), self.model, self.load_recipe(), self.device)
+
+    def asked(self) -> Asked:
+        """What its record must say of recipe and settings."""
+        recipe = self.load_recipe()
+        return Asked(recipe.name, recipe.settings)
+
+    def tidy(self) -> None:
+        """Delete what is not needed once the run has a record: nothing."""
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train in the folder, from its last checkpoint on, and return the record."""

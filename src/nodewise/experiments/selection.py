@@ -23,16 +23,19 @@ from nodewise.experiments.selection_result import CHOICE, SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
-from nodewise.runs.run import Refit, Task, Watch, train_in
+from nodewise.runs.run import Refit, Task
 from nodewise.training.recipe import Recipe
 
 # The share of the budget that is used when a stage ends; localized forms follow.
 _SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
 
 
+_CANDIDATES = "candidates"
+
+
 def candidate_folder(folder: Path, name: str) -> Path:
     """Where a candidate's or a control's run is, below the folder of a selection."""
-    return folder / "candidates" / name.replace(", ", "-").replace(" ", "-")
+    return folder / _CANDIDATES / name.replace(", ", "-").replace(" ", "-")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,20 @@ class Selection:
     budget: float = 300.0
     workers: int = 1
     refit: bool = True
+
+    @property
+    def candidates(self) -> Path:
+        """The folder of all candidates' and controls' runs."""
+        return self.folder / _CANDIDATES
+
+    def check_target(self, target: Path) -> None:
+        """Check that the folder for the chosen run does not hold another run.
+
+        Raises:
+            RunError: It does.
+        """
+        first = self.trial(self.candidate_set.candidates[0])
+        check_target(target, first.task().config(self.seed))
 
     def trial(self, candidate: Candidate) -> Trial:
         """A candidate's run."""
@@ -96,7 +113,7 @@ class Selection:
     @property
     def spent(self) -> float:
         """The seconds that earlier sessions have trained for."""
-        folders = sorted((self.folder / "candidates").glob("*/"))
+        folders = sorted(self.candidates.glob("*/"))
         any_recipe = self.trial(self.candidate_set.candidates[0])
         seconds = [replace(any_recipe, folder=folder).spent()[1] for folder in folders]
         return sum(seconds) / self.workers
@@ -123,6 +140,18 @@ class Choice:
     def task(self) -> Task:
         """The chosen model's task, on training nodes or on validation nodes too."""
         return replace(self.trial.task(), refit=self.refit)
+
+    def into(self, target: Path) -> Task:
+        """The task of the run for `target`; without a refit the chosen run is copied there.
+
+        Raises:
+            RunError: The folder holds another run.
+        """
+        task = self.task()
+        if task.refit is None:
+            self.trial.finish()
+            copy_run(self.trial.folder, target)
+        return task
 
 
 def choose(
@@ -188,14 +217,9 @@ def choose_into(
     Raises:
         RunError: The folder holds another run.
     """
-    first = selection.trial(selection.candidate_set.candidates[0])
-    check_target(target, first.task().config(selection.seed))
+    selection.check_target(target)
     choice = choose(selection, show, stop)
-    trial, task = choice.trial, choice.task()
-    if task.refit is None:
-        train_in(trial.folder, task, trial.seed, Watch(enough=lambda: True))
-        copy_run(trial.folder, target)
-    return choice, task
+    return choice, choice.into(target)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
+from nodewise.experiments.auto_job import AutoJob
+from nodewise.experiments.candidates import is_auto
+from nodewise.experiments.clock import parse_budget
 from nodewise.experiments.runner import Job
 from nodewise.runs.seeds import seed_folder
 from nodewise.runs.task import dataset_source
@@ -31,6 +34,7 @@ NAMES = (
     "decay",
     "cost",
     "tsne",
+    "peers",
 )
 
 
@@ -41,24 +45,53 @@ class Variant:
     Attributes:
         name: Its name in keys of tables and in folders.
         recipe: The recipe.
+        recipes: The recipes of models that have another; of `auto`, "auto".
         settings: Keys of the recipe that are different.
-        split: "public", "random", or None for the data set's default.
+        of_datasets: Further such keys of single data sets.
+        split: "public", "random", "few", "many", or None for the data set's default.
+        stored: Data sets whose stored split of the seed's number is taken instead.
         per_seed: Whether each seed draws another split, none of them the default one.
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
         title: Its title in tables and plots.
+        budget: The time that `auto` may take for a run.
+        budgets: That time on data sets that have another.
     """
 
     name: str
     recipe: str = "official"
+    recipes: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    of_datasets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     split: str | None = None
+    stored: Sequence[str] = ()
     per_seed: bool = False
     validation: int = 0
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
     title: str = ""
+    budget: str = "5m"
+    budgets: Mapping[str, str] = field(default_factory=dict)
+
+    def recipe_of(self, model: str) -> str:
+        """A model's recipe."""
+        return self.recipes.get(model, self.recipe)
+
+    def settings_of(self, dataset: str) -> dict[str, Any]:
+        """The keys of the recipe that are different on a data set."""
+        return {**self.settings, **self.of_datasets.get(dataset, {})}
+
+    def budget_of(self, dataset: str) -> float:
+        """The seconds that `auto` may take on a data set."""
+        return parse_budget(self.budgets.get(dataset, self.budget))
+
+    def source(self, dataset: str, seed: int) -> dict[str, Any]:
+        """Graph and split of a run, as records have it."""
+        if dataset in self.stored:
+            return dataset_source(dataset, str(seed))
+        split_seed = seed + 1 if self.per_seed else 0  # the default split may be that of seed 0
+        return dataset_source(dataset, self.split, split_seed, self.validation)
 
 
 @dataclass(frozen=True)
@@ -88,9 +121,11 @@ class Suite:
         models: Models of the zoo.
         datasets: Data sets.
         runs: Seeds; where something is measured instead of trained, timed calls.
+        runs_of: Seeds of data sets that have another number.
         variants: The variants that every model is run under, unless they name their models.
         pairs: Models to compare.
         papers_weight: The weight that the paper names, of a penalty whose weights are compared.
+        peers: Models of which the best on a data set is compared with `auto`.
     """
 
     name: str
@@ -103,6 +138,8 @@ class Suite:
     variants: Sequence[Variant] = (Variant("official"),)
     pairs: Sequence[Pair] = ()
     papers_weight: float = 1.0
+    runs_of: Mapping[str, int] = field(default_factory=dict)
+    peers: Sequence[str] = ()
 
     @classmethod
     def load(cls, name: str) -> Self:
@@ -115,7 +152,9 @@ class Suite:
             raise UnknownNameError("suite", name, NAMES)
         path = files("nodewise.experiments") / "paper" / f"{name}.toml"
         content = tomllib.loads(path.read_text("utf-8"))
-        variants = [Variant(**kept) for kept in content.pop("variants", [{"name": "official"}])]
+        every = content.pop("every", {})
+        named = content.pop("variants", [{"name": "official"}])
+        variants = [Variant(**{**every, **kept}) for kept in named]
         pairs = [Pair(**kept) for kept in content.pop("pairs", [])]
         return cls(name, variants=variants, pairs=pairs, **content)
 
@@ -137,7 +176,12 @@ class Suite:
             models=[name for name in self.models if not models or name in models],
             datasets=[name for name in self.datasets if not datasets or name in datasets],
             runs=runs or self.runs,
+            runs_of={} if runs else self.runs_of,
         )
+
+    def runs_on(self, dataset: str) -> int:
+        """How many seeds a data set has."""
+        return self.runs_of.get(dataset, self.runs)
 
     def cells(self) -> Iterator[tuple[str, str, Variant]]:
         """Data set, model and variant of every cell."""
@@ -153,8 +197,9 @@ class Suite:
         """All runs: one of every cell before any cell gets a second."""
         return [
             replace(job_of(results, *cell, seed), root=root, device=device)
-            for seed in range(self.runs)
+            for seed in range(max(self.runs, *self.runs_of.values(), 0))
             for cell in self.cells()
+            if seed < self.runs_on(cell[0])
         ]
 
 
@@ -176,15 +221,16 @@ def run_folder(results: Path, dataset: str, model: str, variant: str, seed: int)
 
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
     """One run of a cell."""
-    split_seed = seed + 1 if variant.per_seed else 0  # the default split may be that of seed 0
-    return Job(
-        dataset_source(dataset, variant.split, split_seed, variant.validation),
+    recipe = variant.recipe_of(model)
+    about = (
+        variant.source(dataset, seed),
         model,
         seed,
         run_folder(results, dataset, model, variant.name, seed),
-        variant.recipe,
-        variant.settings,
+        recipe,
+        variant.settings_of(dataset),
     )
+    return AutoJob(*about, budget=variant.budget_of(dataset)) if is_auto(recipe) else Job(*about)
 
 
 def run_key(job: Job) -> tuple[str, str, str, int]:

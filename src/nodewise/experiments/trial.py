@@ -96,6 +96,10 @@ class Trial:
         if record["interrupted"] and pause.by_watch:
             raise KeyboardInterrupt
 
+    def finish(self) -> dict[str, Any]:
+        """Its record, with the weights of its best epoch; it is trained for an epoch at most."""
+        return train_in(self.folder, self.task(), self.seed, Watch(enough=lambda: True))
+
     def _until(self, part: Part) -> Part:
         """Where a part of this run is paused: never at the run's end."""
         epochs = part.epochs if part.epochs < self.epochs else 2**62

@@ -10,9 +10,9 @@ from nodewise.experiments.suite import Variant
 from nodewise.report.section import Shown, Table, shown_runs
 
 
-def mean_text(runs: CellRuns) -> str:
-    """Mean accuracy in percent, with the deviation if there are several runs."""
-    values = [100 * record["test_accuracy"] for record in runs.records]
+def mean_text(runs: CellRuns, figure: str = "test_accuracy") -> str:
+    """The mean of a figure in percent, with the deviation if there are several runs."""
+    values = [100 * record[figure] for record in runs.records]
     if not values:
         return "missing"
     return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
@@ -21,7 +21,7 @@ def mean_text(runs: CellRuns) -> str:
 def mean_shown(runs: SuiteRuns, dataset: str, model: str, variant: Variant) -> Shown:
     """The mean of a cell."""
     cell = runs.cell(dataset, model, variant.name)
-    return shown_runs(mean_text(cell), cell, runs.suite.runs)
+    return shown_runs(mean_text(cell), cell, runs.suite.runs_on(dataset))
 
 
 def mean_table(

@@ -113,4 +113,4 @@ def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
     both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.other)]
     shared = set.intersection(*(set(map(seed_and_split, cell.records)) for cell in both))
     lines = [line for cell in both for line in cell.lines if seed_and_split(line.record) in shared]
-    return Shown(str(one), lines, one.pairs, runs.suite.runs, "pairs")
+    return Shown(str(one), lines, one.pairs, runs.suite.runs_on(dataset), "pairs")

@@ -51,7 +51,7 @@ def _table(runs: SuiteRuns, cells: Cells, figure: str) -> Table:
 
 def _shown(runs: SuiteRuns, cells: Cells, model: str, dataset: str, figure: str) -> Shown:
     text = cell_text(cells.get(model, {}).get(dataset), figure)
-    return shown_runs(text, runs.cell(dataset, model), runs.suite.runs)
+    return shown_runs(text, runs.cell(dataset, model), runs.suite.runs_on(dataset))
 
 
 def suite_cells(runs: SuiteRuns) -> Cells:

@@ -12,6 +12,7 @@ from nodewise.report.ablation_section import ablation_section
 from nodewise.report.cost_section import cost_section
 from nodewise.report.pair_section import pair_section
 from nodewise.report.paper_section import paper_section
+from nodewise.report.peers_section import peers_section
 from nodewise.report.penalty_section import penalty_section
 from nodewise.report.section import Section
 from nodewise.report.tsne_section import tsne_section
@@ -28,6 +29,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "decay": penalty_section,
     "cost": cost_section,
     "tsne": tsne_section,
+    "peers": peers_section,
 }
 
 

@@ -1,0 +1,206 @@
+"""What `auto` chooses beside what others would use: means, and paired differences from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from nodewise.experiments.candidates import AUTO
+from nodewise.experiments.records import SuiteRuns, suite_runs
+from nodewise.experiments.suite import Suite, Variant
+from nodewise.experiments.table import Line
+from nodewise.report.means import mean_text
+from nodewise.report.pair_plot import differences
+from nodewise.report.paired import Difference, paired_difference
+from nodewise.report.section import MISSING, Section, Shown, Table, shown_runs
+from nodewise.training.metrics import TITLES
+
+# The rows of `auto`, by the prefix of their figures in a record: from before validation nodes are
+# learned, too, if there was time for that.
+_AUTO = {"": AUTO, "unrefit_": f"{AUTO}, training nodes only"}
+_NOT_ASKED = Shown("-")
+
+
+class Beside(NamedTuple):
+    """A row of `auto` and the best of its peers, on a data set under a variant.
+
+    Attributes:
+        peer: The best peer.
+        difference: By how much `auto` is better.
+        lines: The records of both.
+    """
+
+    peer: str
+    difference: Difference
+    lines: list[Line]
+
+
+def peers_section(results: Path, suite: Suite) -> Section:
+    """A table of means for each variant, and one of `auto` minus the best of its peers.
+
+    Args:
+        results: The folder of records.
+        suite: A suite with peers, and with `auto` among its models.
+    """
+    runs = suite_runs(results, suite)
+    found = {prefix: _all_beside(runs, prefix) for prefix in _AUTO}
+    shown = _by_dataset(runs, found[""])
+    return Section(
+        suite,
+        runs.count,
+        runs.wanted,
+        [
+            *(_means(runs, variant) for variant in suite.variants),
+            *(_gaps(runs, found[prefix], row) for prefix, row in _AUTO.items()),
+        ],
+        "Scores on test nodes in percent with their deviations over runs: accuracy, unless the "
+        "column names another. Auto minus the best of "
+        f"{', '.join(suite.peers)} in that column, by its mean on test nodes: mean differences in "
+        "points over the same splits, with a 95 % interval by Student's t; significant: the "
+        "interval excludes zero. The last row has the mean of its column, and how many "
+        "differences are significant, for auto and against it.",
+        differences(shown, {}) if shown else None,
+        "Auto minus the best peer: mean differences with 95 % intervals; small dots: single "
+        "splits. An arrow: the interval, one of two or three pairs, goes on.",
+        {variant.name: _data(runs, variant, found) for variant in suite.variants},
+        runs.refused,
+        runs.notes,
+    )
+
+
+def _metric(dataset: str, variant: Variant) -> str:
+    return str(variant.settings_of(dataset).get("metric", "accuracy"))
+
+
+def _column(dataset: str, variant: Variant) -> str:
+    metric = _metric(dataset, variant)
+    return dataset if metric == "accuracy" else f"{dataset}, {TITLES[metric]}"
+
+
+def _figure(dataset: str, variant: Variant, prefix: str = "") -> str:
+    return f"{prefix}test_{_metric(dataset, variant)}"
+
+
+def _rows(suite: Suite) -> list[tuple[str, str, str]]:
+    """Title, model and prefix of every row of means."""
+    others = [(model, model, "") for model in suite.models if model != AUTO]
+    ours = [(row, AUTO, prefix) for prefix, row in _AUTO.items()]
+    return [*others, *(ours if AUTO in suite.models else [])]
+
+
+def _means(runs: SuiteRuns, variant: Variant) -> Table:
+    datasets = runs.suite.datasets
+    rows = [
+        (title, [_mean(runs, dataset, model, variant, prefix) for dataset in datasets])
+        for title, model, prefix in _rows(runs.suite)
+    ]
+    columns = (_column(dataset, variant) for dataset in datasets)
+    return Table((f"test score, % ({variant.title})", *columns), rows)
+
+
+def _mean(runs: SuiteRuns, dataset: str, model: str, variant: Variant, prefix: str) -> Shown:
+    if (dataset, model, variant.name) not in runs.cells:
+        return _NOT_ASKED
+    cell = runs.cell(dataset, model, variant.name)
+    text = mean_text(cell, _figure(dataset, variant, prefix))
+    return shown_runs(text, cell, runs.suite.runs_on(dataset))
+
+
+Found = Mapping[tuple[str, str], Beside]
+
+
+def _all_beside(runs: SuiteRuns, prefix: str) -> Found:
+    """By data set and variant, those with at least two pairs of runs."""
+    suite = runs.suite
+    pairs = ((dataset, variant) for dataset in suite.datasets for variant in suite.variants)
+    found = {(dataset, v.name): _beside(runs, dataset, v, prefix) for dataset, v in pairs}
+    return {key: one for key, one in found.items() if one is not None}
+
+
+def _beside(runs: SuiteRuns, dataset: str, variant: Variant, prefix: str) -> Beside | None:
+    figure = _figure(dataset, variant)
+    cells = {peer: runs.cell(dataset, peer, variant.name) for peer in runs.suite.peers}
+    means = {
+        peer: fmean(record[figure] for record in cell.records)
+        for peer, cell in cells.items()
+        if cell.records
+    }
+    if not means:
+        return None
+    best = max(means, key=means.__getitem__)
+    ours = runs.cell(dataset, AUTO, variant.name)
+    scores = [{**record, figure: record[f"{prefix}{figure}"]} for record in ours.records]
+    difference = paired_difference(scores, cells[best].records, figure)
+    lines = [*ours.lines, *cells[best].lines]
+    return None if difference is None else Beside(best, difference, lines)
+
+
+def _by_dataset(runs: SuiteRuns, found: Found) -> dict[str, dict[str, Difference]]:
+    """Differences by data set and the variant's title, as the plot takes them."""
+    titles = {variant.name: variant.title for variant in runs.suite.variants}
+    shown: dict[str, dict[str, Difference]] = {}
+    for (dataset, variant), one in found.items():
+        shown.setdefault(dataset, {})[titles[variant]] = one.difference
+    return shown
+
+
+def _gaps(runs: SuiteRuns, found: Found, row: str) -> Table:
+    variants = runs.suite.variants
+    rows = [
+        (dataset, [_gap(runs, dataset, variant, found) for variant in variants])
+        for dataset in runs.suite.datasets
+    ]
+    means = [Shown(_summary(_of_variant(found, variant))) for variant in variants]
+    titles = (variant.title for variant in variants)
+    return Table((f"{row}, minus the best peer", *titles), [*rows, ("mean", means)])
+
+
+def _gap(runs: SuiteRuns, dataset: str, variant: Variant, found: Found) -> Shown:
+    if (dataset, AUTO, variant.name) not in runs.cells:
+        return _NOT_ASKED
+    one = found.get((dataset, variant.name))
+    if one is None:
+        return MISSING
+    text, wanted = f"{one.difference}, {one.peer}", runs.suite.runs_on(dataset)
+    return Shown(text, one.lines, one.difference.pairs, wanted, "pairs")
+
+
+def _of_variant(found: Found, variant: Variant) -> list[Difference]:
+    return [one.difference for (_, name), one in found.items() if name == variant.name]
+
+
+def _summary(of_columns: list[Difference]) -> str:
+    """The mean of differences, and how many are significant; a dash for none."""
+    if not of_columns:
+        return "-"
+    mean = 100 * fmean(one.mean for one in of_columns)
+    above, below = sum(one.low > 0 for one in of_columns), sum(one.high < 0 for one in of_columns)
+    return f"{mean:+.1f} ({above} significant for auto, {below} against, of {len(of_columns)})"
+
+
+def _data(runs: SuiteRuns, variant: Variant, found: Mapping[str, Found]) -> dict[str, Any]:
+    """What `--json` has of a variant: means by row and data set, and differences."""
+    means: dict[str, dict[str, Any]] = {}
+    for title, model, prefix in _rows(runs.suite):
+        for dataset in runs.suite.datasets:
+            figure = _figure(dataset, variant, prefix)
+            records = runs.cell(dataset, model, variant.name).records
+            values = [record[figure] for record in records]
+            if values:
+                spread = stdev(values) if len(values) > 1 else None
+                about = {"mean": fmean(values), "std": spread, "runs": len(values)}
+                cell = {**about, "metric": _metric(dataset, variant)}
+                means.setdefault(title, {})[dataset] = cell
+    return {
+        "means": means,
+        **{f"{row} minus best peer": _gap_data(found[p], variant) for p, row in _AUTO.items()},
+    }
+
+
+def _gap_data(found: Found, variant: Variant) -> dict[str, Any]:
+    here = {dataset: one for (dataset, name), one in found.items() if name == variant.name}
+    gaps = {dataset: {"peer": one.peer, **vars(one.difference)} for dataset, one in here.items()}
+    mean = fmean(one.difference.mean for one in here.values()) if here else None
+    return {"datasets": gaps, "mean": mean}
