@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from statistics import median_low
+from statistics import median_high
 
 from nodewise.experiments.race import Race
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.runs.run import Task
 from nodewise.training.recipe import Recipe
 
-_SMALLEST, _LARGEST = 0.05, 0.4  # shares of the budget
+_SMALLEST, _LARGEST = 0.05, 0.5  # shares of the budget
 _MARGIN = 1.2  # epochs do not all take the same time
 
 
@@ -50,24 +50,33 @@ def halves_of(trial: Trial) -> Iterator[Trial]:
 
 
 def refit_share(trial: Trial, race: Race) -> float:
-    """The share of the budget to keep for a refit; little if it would take too much."""
-    share = sum(_seconds(trial, race)) / race.clock.budget
-    return max(share, _SMALLEST) if share <= _LARGEST else _SMALLEST
+    """The share of the budget to keep for a refit; little if even a short one takes too much."""
+    for count in (2, 1):
+        share = sum(_seconds(trial, race, count)) / race.clock.budget
+        if share <= _LARGEST:
+            return max(share, _SMALLEST)
+    return _SMALLEST
 
 
 def refit_epochs(trial: Trial, race: Race) -> int | None:
-    """For how many epochs to train on all labels; None where the budget does not leave the time."""
-    of_halves, of_refit = _seconds(trial, race)
-    if race.clock.left() < of_halves + of_refit:
+    """For how many epochs to train on all labels; None where the budget does not leave the time.
+
+    Where it leaves the time for one of the two runs only, the larger of two epochs is taken.
+    """
+    for count in (2, 1):
+        of_halves, of_refit = _seconds(trial, race, count)
+        if race.clock.left() >= of_halves + of_refit:
+            break
+    else:
         return None
-    share = 1 - of_refit / race.clock.budget
-    halves = race.train("epochs of a refit", list(halves_of(trial)), trial.epochs, share)
-    if len(halves) < 2:
+    share, halves = 1 - of_refit / race.clock.budget, list(halves_of(trial))[:count]
+    ended = race.train("epochs of a refit", halves, trial.epochs, share)
+    if len(ended) < count:
         return None
-    return median_low(run.best().epoch for run in (trial, *halves)) + 1
+    return median_high(run.best().epoch for run in (trial, *ended)) + 1
 
 
-def _seconds(trial: Trial, race: Race) -> tuple[float, float]:
-    """How long the two runs on halves will take, and the refit."""
+def _seconds(trial: Trial, race: Race, count: int) -> tuple[float, float]:
+    """How long so many runs on halves will take, and the refit."""
     seconds = _MARGIN * trial.spent()[1]
-    return seconds * 2 / min(race.workers, 2), seconds
+    return seconds * count / min(race.workers, count), seconds
