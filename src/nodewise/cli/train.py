@@ -24,8 +24,9 @@ from nodewise.cli.options import (
     with_keys,
 )
 from nodewise.cli.progress import epoch_progress
-from nodewise.cli.tables import between, heading, percent, print_table
+from nodewise.cli.tables import print_table
 from nodewise.cli.train_request import AutoOptions, TrainRequest
+from nodewise.report.cells import between, heading, percent
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
