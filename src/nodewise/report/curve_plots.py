@@ -14,7 +14,12 @@ from nodewise.report.style import COLORS, MARKS, new_figure, short
 from nodewise.training.curves import false_shares, recalls
 
 _WIDTH, _HEIGHT, _LINE = 3.7, 3.0, 0.2  # inches; a line of a legend
-_LEGEND: dict[str, Any] = {"loc": "outside lower left", "frameon": False, "fontsize": 9}
+_LEGEND: dict[str, Any] = {
+    "loc": "outside lower left",
+    "frameon": False,
+    "fontsize": 9,
+    "alignment": "left",
+}
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ def more_epochs(group: RunGroup) -> str | None:
     if result["best_epoch"] + 1 < _LATE * limit:
         return None
     return (
-        f"Train longer, such as `--set epochs={4 * limit}`: epoch {result['best_epoch'] + 1} of "
-        f"{limit} was the best, so scores were still rising."
+        f"Train longer, such as `--set epochs={4 * limit}`: epoch {result['best_epoch']} of "
+        f"{limit} was kept, so scores were still rising."
     )
 
 

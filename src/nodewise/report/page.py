@@ -34,16 +34,18 @@ nav ul, .words { padding-left: 1.2rem; } .words li { margin: .3rem 0; }
 details { color: var(--pale); font-size: .8rem; white-space: normal; max-width: 12rem; }
 summary { white-space: nowrap; } details a { margin-right: .4rem; }
 .missing { color: var(--pale); font-style: italic; }
-code { background: var(--shade); padding: .1em .3em; border-radius: 3px; }
+code { background: var(--shade); padding: .1em .3em; border-radius: 3px; white-space: nowrap; }
 .rows { max-height: 30rem; overflow: auto; border: 1px solid var(--line); padding: 0 .6rem; }
 .rows table { margin: 0; width: 100%; }
 .rows th { position: sticky; top: 0; background: var(--paper); }
 .tools label { margin-right: 1rem; white-space: nowrap; } .tools output { color: var(--pale); }
 .tools input, .tools select { font: inherit; max-width: 12rem; }
-@media (max-width: 40rem) { table { font-size: .88rem; } th, td { padding-right: .6rem; } }
+@media (max-width: 40rem) { code { white-space: normal; overflow-wrap: anywhere; }
+  table { font-size: .88rem; } th, td { padding-right: .6rem; } }
 @media print { body { margin: 0; max-width: none; font-size: 11pt; } .tools { display: none; }
   figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
-  .rows { max-height: none; border: 0; } .rows tbody tr:nth-child(n+51) { display: none; } }
+  .rows { max-height: none; border: 0; } .rows tbody tr:nth-child(n+51) { display: none; }
+  .rows:has(tbody tr:nth-child(51))::after { content: "Printed are the first 50 rows."; } }
 """
 
 

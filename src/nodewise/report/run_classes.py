@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import fmean
+from typing import Any
 
 from nodewise.report.curve_plots import ClassCurve, precision_recall, roc
 from nodewise.report.diagnostic_plots import confusion_matrix
@@ -31,8 +33,7 @@ def add_classes(page: Page, group: RunGroup) -> None:
 
 def class_curves(group: RunGroup) -> list[ClassCurve]:
     """Each class against the rest, the mean over runs; empty for runs of earlier releases."""
-    tables = [about["curves"]["classes"] for about in group.diagnostics if "curves" in about]
-    found = []
+    tables, found = [table["classes"] for table in _tables(group)], []
     for k, name in enumerate(group.classes):
         entries = [entry for table in tables for entry in table if entry["class"] == k]
         if not entries:
@@ -59,24 +60,31 @@ def _add_curves(page: Page, group: RunGroup, curves: list[ClassCurve]) -> None:
     if not drawn:
         return
     page.heading(f"Precision and recall ({PARTS[group.part]} nodes)")
-    svg, caption = to_svg(precision_recall(drawn)), _caption(group)
-    shares = [
-        about["curves"]["roc"]["true_shares"]
-        for about in group.diagnostics
-        if "roc" in about.get("curves", {})
-    ]
-    if shares:
-        mean = [fmean(values) for values in zip(*shares, strict=True)]
-        svg += to_svg(roc(mean, group.mean("roc_auc")))
-        caption += " Right: the ROC; a curve along the dashed line tells nothing."
-    page.figure(svg, caption)
-    rest = [curve.average_precision for curve in curves if not curve.precision]
+    svg, caption = _roc(group)
+    page.figure(to_svg(precision_recall(drawn)) + svg, _caption(group) + caption)
+    rest = [100 * curve.average_precision for curve in curves if not curve.precision]
     if rest:
         page.paragraph(
             f"Drawn are the {len(drawn)} most frequent classes. The other {len(rest)} have average "
-            f"precisions from {100 * min(rest):.1f} to {100 * max(rest):.1f} %, "
-            f"{100 * fmean(rest):.1f} % on average; see the table."
+            f"precisions from {min(rest):.1f} to {max(rest):.1f} %, {fmean(rest):.1f} % on "
+            "average; see the table."
         )
+
+
+def _roc(group: RunGroup) -> tuple[str, str]:
+    """The ROC of the rarer of two classes, the mean over runs, and its caption; else empty."""
+    found = [table["roc"] for table in _tables(group) if "roc" in table]
+    if not found:
+        return "", ""
+    lines = [about["true_shares"] for about in found]
+    mean = [fmean(values) for values in zip(*lines, strict=True)]
+    name = group.classes[found[0]["class"]]
+    caption = f" Right: the ROC of class {name!r}; the dashed line is that of guessing."
+    return to_svg(roc(mean, group.mean("roc_auc"))), caption
+
+
+def _tables(group: RunGroup) -> list[Mapping[str, Any]]:
+    return [about["curves"] for about in group.diagnostics if "curves" in about]
 
 
 def _caption(group: RunGroup) -> str:

@@ -17,6 +17,11 @@ _GOOD, _ROUGH = 0.05, 0.10  # calibration errors
 _CHANCE = 1.5  # times the error that chance alone would give
 
 
+def overfitting_or_few_nodes(group: RunGroup) -> str | None:
+    """Whether the model overfits, else whether there are few scored nodes."""
+    return overfitting(group) or few_nodes(group)
+
+
 def overfitting(group: RunGroup) -> str | None:
     """Whether training nodes are predicted much better than others; None where they are not."""
     learned = [about["train_accuracy"] for about in group.diagnostics if "train_accuracy" in about]
