@@ -111,7 +111,7 @@ def test_every_metric_stands_beside_controls_and_interval(tmp_path: Path) -> Non
         name = f"test_{metric}"
         low, high = (cell(end, name) for end in result["intervals"][name])
         values = [cell(record[name], name) for record in (*parts, {name: result[f"val_{metric}"]})]
-        row = [cell(result[name], name), f"{low} to {high}", *values]
+        row = [cell(result[name], name), f"{low}\u00a0to\u00a0{high}", *values]
         assert "".join(f"<td>{value}</td>" for value in row) in page
         assert f"<td>{TITLES[metric]}" in page
     assert "calibration error % (lower is better)" in page and "icro-F" not in page

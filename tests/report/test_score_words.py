@@ -62,6 +62,8 @@ def test_a_metric_other_than_accuracy_is_explained_by_unequal_classes() -> None:
         "ROC AUC, not accuracy, decided which epoch was kept, because class 'no' has 4.0 times the "
         "nodes of class 'yes' (always answering 'no' is right for 80.0 %)."
     )
+    chosen = what_decided(made_up(rare, settings=settings, choice={"sentences": []}))
+    assert chosen is not None and "decided which model was chosen, because" in chosen
     said = what_decided(made_up(settings={"metric": "macro_f"}))
     assert said == "Macro-F, not accuracy, decided which epoch was kept, as the settings say."
 

@@ -263,8 +263,7 @@ def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
     if len(records) > 1:
         means = (percent(summary, name) for name in names)
         rows.append(["mean", *means, "", f"{summary['seconds']:.1f}"])
-    else:
-        rows.append(["95 % interval", *(between(records[0], name) for name in names), "", ""])
+    rows.append(["95 % interval", *(between(summary, name) for name in names), "", ""])
     skipped = [f"features only: skipped, {features['skipped']}"] if "skipped" in features else []
     next_step = f"nodewise predict {quote(str(folder))} --out predictions.csv"
     ending = [] if quiet else [f"report: {summary['report']}; next: {next_step}"]

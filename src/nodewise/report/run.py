@@ -59,11 +59,10 @@ def _about(group: RunGroup) -> str:
     trained = f"epoch {best['best_epoch']} of {best['epochs']} was kept"
     if "refit_epochs" in best:
         trained = f"trained on training and validation nodes for {best['refit_epochs']} epochs"
-    seconds = sum(run.result["seconds"] for run in group.runs)
     seeds = f"{len(group.runs)} runs" if len(group.runs) > 1 else trained
     return (
         f"{graph['nodes']:,} nodes, {graph['features']:,} features, {len(graph['classes'])} "
         f"classes; recipe {group.config['recipe']}, {settings['num_layers']} layers, "
         f"{settings['hidden_channels']} wide; {best['parameters']:,} parameters; {seeds}, "
-        f"{seconds:.1f} seconds of training."
+        f"{group.summary['seconds']:.1f} seconds of training."
     )

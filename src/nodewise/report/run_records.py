@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from nodewise.experiments.selection_result import CHOICE
 from nodewise.runs.controls import read_controls
 from nodewise.runs.folder import RunFolder
+from nodewise.runs.seeds import summarize
 from nodewise.training.metrics import record_score
 
 PARTS = {"test": "test", "val": "validation"}
@@ -73,13 +73,23 @@ class RunGroup:
 
     @property
     def metric(self) -> str:
-        """The metric that decided which epoch is kept."""
+        """The metric that decided on validation nodes."""
         return str(self.settings.get("metric", "accuracy"))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Means over runs, as `summary.json` has them."""
+        return summarize([dict(run.result) for run in self.runs])
 
     @property
     def judged_by(self) -> str:
         """The same metric, or accuracy where that is undefined on the scored nodes."""
         return self.metric if self.mean(self.metric) is not None else "accuracy"
+
+    @property
+    def decision(self) -> str:
+        """What that metric decided on validation nodes."""
+        return "which epoch was kept" if self.choice is None else "which model was chosen"
 
     @cached_property
     def best(self) -> RunRecords:
@@ -126,15 +136,12 @@ class RunGroup:
 
     def mean(self, metric: str) -> float | None:
         """The mean over runs of a metric on the scored part; None where it is undefined."""
-        name = f"{self.part}_{metric}"
-        values = [run.result[name] for run in self.runs if name in run.result]
-        return fmean(values) if values else None
+        value: float | None = self.summary.get(f"{self.part}_{metric}_mean")
+        return value
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """The interval of a metric on the scored part: each end is the mean over runs."""
-        found = [_interval(run.result, f"{self.part}_{metric}") for run in self.runs]
-        known = [ends for ends in found if ends is not None]
-        return (fmean(low for low, _ in known), fmean(high for _, high in known)) if known else None
+        return _interval(self.summary, f"{self.part}_{metric}")
 
     def control(self, name: str) -> Mapping[str, Any]:
         """The scores of a control, `majority` or `features_only`; empty without any."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import stdev
-
-from nodewise.report.cells import cell
+from nodewise.report.cells import between, cell, percent
 from nodewise.report.page import Page
 from nodewise.report.run_records import PARTS, RunGroup, RunRecords
 from nodewise.training.metrics import METRICS, TITLES
 
 _LOWER = ("log_loss", "calibration_error")
+_NO_BREAK = "\u00a0"  # a space
 _SHOWN = (*METRICS, "calibration_error")
 
 
@@ -32,8 +31,7 @@ def _row(group: RunGroup, metric: str) -> list[str]:
     lower = " (lower is better)" if metric in _LOWER else ""
     decided = " (decided)" if metric == group.metric else ""
     name = f"{TITLES[metric]}{'' if metric == 'log_loss' else ' %'}{lower}{decided}"
-    interval = group.interval(metric)
-    ends = "-" if interval is None else " to ".join(cell(end, metric) for end in interval)
+    ends = between(group.summary, f"{group.part}_{metric}").replace(" ", _NO_BREAK) or "-"
     others = [group.of_control(control, metric) for control in ("majority", "features_only")]
     shown = ["-" if other is None else cell(other[0], metric) for other in others]
     validation = [_mean(group, f"val_{metric}")] if group.part == "test" else []
@@ -41,15 +39,13 @@ def _row(group: RunGroup, metric: str) -> list[str]:
 
 
 def _mean(group: RunGroup, name: str) -> str:
-    values = [run.result[name] for run in group.runs if name in run.result]
-    if not values:
-        return "-"
-    mean = cell(sum(values) / len(values), name)
-    return f"{mean} ± {cell(stdev(values), name)}" if len(values) > 1 else mean
+    """The score; of several runs the mean and the deviation."""
+    record = group.summary if len(group.runs) > 1 else group.runs[0].result
+    return percent(record, name).replace(" ", _NO_BREAK)
 
 
 def _legend(group: RunGroup) -> str:
-    decided = f"{TITLES[group.metric]} on validation nodes decided which epoch was kept"
+    decided = f"{TITLES[group.metric]} on validation nodes decided {group.decision}"
     of_runs = "; scores are means over runs ± deviation" if len(group.runs) > 1 else ""
     skipped = group.control("features_only").get("skipped")
     alone = f" The features alone were skipped: {skipped}." if skipped else ""
@@ -67,13 +63,14 @@ def _each_run(page: Page, group: RunGroup) -> None:
         f"{PARTS[part]} {TITLES[name]}" for part, _, name in (n.partition("_") for n in names)
     ]
     rows = [_of_run(run, list(names)) for run in group.runs]
-    seconds = sum(run.result["seconds"] for run in group.runs)
-    rows.append(["mean", *(_mean(group, name) for name in names), "", f"{seconds:.1f}"])
+    rows.append(
+        ["mean", *(_mean(group, name) for name in names), "", f"{group.summary['seconds']:.1f}"]
+    )
     page.table(("run", *titles, "epoch kept", "seconds"), rows)
 
 
 def _of_run(run: RunRecords, names: list[str]) -> list[str]:
     result = run.result
-    scores = [cell(result[name], name) if name in result else "-" for name in names]
+    scores = [percent(result, name) for name in names]
     epochs = f"{result['best_epoch']} of {result['epochs']}"
     return [f"seed {result['seed']}", *scores, epochs, f"{result['seconds']:.1f}"]

@@ -36,12 +36,12 @@ def compared(group: RunGroup, control: str) -> Comparison | None:
 
 
 def what_decided(group: RunGroup) -> str | None:
-    """Which metric decided which epoch is kept, and why; None for accuracy on balanced classes."""
+    """Which metric decided, and why; None for accuracy on balanced classes."""
     unequal = imbalance(group)
     if group.metric != "accuracy":
         title = TITLES[group.metric]
         why = "as the settings say" if unequal is None else f"because {unequal}"
-        return f"{title[0].upper()}{title[1:]}, not accuracy, decided which epoch was kept, {why}."
+        return f"{title[0].upper()}{title[1:]}, not accuracy, decided {group.decision}, {why}."
     if unequal is None:
         return None
     others = [
@@ -50,7 +50,7 @@ def what_decided(group: RunGroup) -> str | None:
         if (value := group.mean(name)) is not None
     ]
     return (
-        f"Accuracy decided which epoch was kept, although {unequal}: look at "
+        f"Accuracy decided {group.decision}, although {unequal}: look at "
         f"{' and '.join(others)}, too."
     )
 
