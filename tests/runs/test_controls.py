@@ -28,6 +28,8 @@ def test_the_majority_is_that_of_training_and_validation_nodes() -> None:
     assert found["test_roc_auc"] == 0.5
     assert found["test_balanced_accuracy"] == pytest.approx(1 / 3)
     assert found["test_log_loss"] == pytest.approx(1.5 * np.log(2))
+    low, high = found["intervals"]["test_accuracy"]
+    assert low < 0.5 < high and found["intervals"]["test_roc_auc"] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import Linear
 
+from nodewise.data.splits import Split
 from nodewise.runs import diagnostics
 from nodewise.runs.diagnostics import diagnose, localization
+from nodewise.runs.run import Refit, train
+from nodewise.training.metrics import METRICS
 from tests.training.tasks import small_task
 
 
@@ -24,6 +29,18 @@ def test_the_extremes_are_named_and_in_order() -> None:
     assert first["label"] == "abc"[int(task.data.y[node])]
     assert first["neighbors"] == int((task.data.edge_index[1] == node).sum())
     assert sum(found["localization"]["histogram"]["counts"]) == 60
+
+
+def test_what_a_refitted_model_has_learned_is_not_scored() -> None:
+    task = small_task("GCN")
+    for split, part in ((task.split, "test"), (Split(task.split.train, task.split.val, []), None)):  # type: ignore[arg-type]
+        refitted = replace(task, split=split, refit=Refit(2, {"val_accuracy": 0.5}))
+        engine, record, logits = train(refitted, 0)
+        assert logits is not None
+        found = diagnose(engine.model, refitted.graph, logits, ["a", "b", "c"], range(60))
+        assert found.get("part") == part and ("confusion" in found) is (part is not None)
+        assert 0 <= found["train_accuracy"] <= 1
+        assert set(record["intervals"]) == {f"{part}_{name}" for name in METRICS if part}
 
 
 @pytest.mark.parametrize("model", ["LGCN", "LGAT", "LGIN"])

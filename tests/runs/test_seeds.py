@@ -17,6 +17,9 @@ def test_a_summary_has_means_deviations_and_all_records(tmp_path: Path) -> None:
     assert summary == summarize(records) and summary["runs"] == records
     accuracies = torch.tensor([record["test_accuracy"] for record in records])
     assert summary["test_accuracy_mean"] == pytest.approx(accuracies.mean().item())
+    low, high = summary["intervals"]["test_accuracy"]
+    lows, highs = zip(*(record["intervals"]["test_accuracy"] for record in records), strict=True)
+    assert (low, high) == pytest.approx((sum(lows) / 3, sum(highs) / 3))
     assert summary["test_accuracy_std"] == pytest.approx(accuracies.std().item())
 
 

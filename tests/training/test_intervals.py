@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nodewise.training.intervals import delong, intervals, wilson
+from nodewise.training.intervals import delong, difference, intervals, wilson
 from nodewise.training.metrics import METRICS, metric_of
 from tests.training.test_metrics import drawn
 
@@ -13,6 +13,17 @@ def test_wilson_is_that_of_the_books() -> None:
     books = {(81, 263): (0.2553, 0.3662), (15, 148): (0.0624, 0.1605), (0, 20): (0, 0.1611)}
     for (right, count), ends in {**books, (1, 29): (0.0061, 0.1718)}.items():
         assert wilson(right / count, count) == pytest.approx(ends, abs=1e-4)
+
+
+def test_a_difference_is_that_of_the_books() -> None:
+    # Newcombe (1998), Statistics in Medicine 17:873, table II, method 10.
+    books = {(56, 70, 48, 80): (0.0524, 0.3339), (9, 10, 3, 10): (0.1705, 0.8090)}
+    books[(10, 10, 0, 10)] = (0.6075, 1.0)
+    for (one, of_one, other, of_other), ends in books.items():
+        shares = [(one / of_one, wilson(one / of_one, of_one))]
+        shares.append((other / of_other, wilson(other / of_other, of_other)))
+        found = difference(*shares[0], *shares[1])
+        assert found == pytest.approx(ends, abs=1e-4)
 
 
 def test_delong_is_the_formula_over_all_pairs() -> None:

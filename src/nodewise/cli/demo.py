@@ -9,8 +9,9 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.progress import make_progress
-from nodewise.cli.tables import percent, print_table
+from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
+from nodewise.report.cells import percent
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
-from nodewise.cli.tables import between, heading, percent, print_table
+from nodewise.cli.tables import print_table
+from nodewise.report.cells import between, heading, percent
 
 
 def evaluate(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nodewise.cli.tables import cell
+from nodewise.report.cells import cell
 
 if TYPE_CHECKING:
     from rich.progress import Progress

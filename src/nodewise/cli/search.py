@@ -24,9 +24,9 @@ from nodewise.cli.options import (
     with_keys,
 )
 from nodewise.cli.progress import make_progress
-from nodewise.cli.tables import cell
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.cli.train_request import keys_of_graph
+from nodewise.report.cells import cell
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 if TYPE_CHECKING:

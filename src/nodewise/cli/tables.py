@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 _NO_LIMIT = 10_000
 
@@ -25,29 +24,3 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: s
     console.print(table)
     if footer:
         console.print(footer, highlight=False, soft_wrap=True, markup=False)
-
-
-def percent(record: Mapping[str, Any], name: str) -> str:
-    """A score of a record as tables show it, or mean and deviation if it has those."""
-    if f"{name}_mean" in record:
-        return f"{cell(record[f'{name}_mean'], name)} ± {cell(record[f'{name}_std'], name)}"
-    return cell(record[name], name) if name in record else "-"
-
-
-def between(record: Mapping[str, Any], name: str) -> str:
-    """The interval of a score of a record; empty if it has none."""
-    ends = record.get("intervals", {}).get(name)
-    return "" if ends is None else " to ".join(cell(end, name) for end in ends)
-
-
-def cell(value: float, name: str, unit: str = "") -> str:
-    """A score as tables show it: in percent, and the log loss with three digits."""
-    return f"{value:.3f}" if name.endswith("log_loss") else f"{100 * value:.1f}{unit}"
-
-
-def heading(name: str) -> str:
-    """The heading of a column of scores, such as `test accuracy %` for "test_accuracy"."""
-    from nodewise.training.metrics import TITLES
-
-    part, _, metric = name.partition("_")
-    return f"{part} {TITLES[metric]}{'' if metric == 'log_loss' else ' %'}"

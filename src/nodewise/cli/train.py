@@ -24,8 +24,9 @@ from nodewise.cli.options import (
     with_keys,
 )
 from nodewise.cli.progress import epoch_progress
-from nodewise.cli.tables import between, heading, percent, print_table
+from nodewise.cli.tables import print_table
 from nodewise.cli.train_request import AutoOptions, TrainRequest
+from nodewise.report.cells import between, heading, percent
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
 
 if TYPE_CHECKING:
@@ -270,8 +271,7 @@ def _print(summary: dict[str, Any], folder: Path, quiet: bool) -> None:
     if len(records) > 1:
         means = (percent(summary, name) for name in names)
         rows.append(["mean", *means, "", f"{summary['seconds']:.1f}"])
-    else:
-        rows.append(["95 % interval", *(between(records[0], name) for name in names), "", ""])
+    rows.append(["95 % interval", *(between(summary, name) for name in names), "", ""])
     skipped = [f"features only: skipped, {features['skipped']}"] if "skipped" in features else []
     next_step = f"nodewise predict {quote(str(folder))} --out predictions.csv"
     ending = [] if quiet else [f"report: {summary['report']}; next: {next_step}"]

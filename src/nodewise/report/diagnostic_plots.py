@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from nodewise.report.plots import Histories
-from nodewise.report.style import COLORS, new_figure
+from nodewise.report.style import COLORS, new_figure, short
 
 _READABLE = 15  # classes whose counts still fit into their cells
 
@@ -25,8 +26,8 @@ def confusion_matrix(counts: Sequence[Sequence[int]], classes: Sequence[str]) ->
             for k, cell in enumerate(row):
                 color = "white" if shares[i][k] > 0.55 else "black"
                 axes.text(k, i, str(cell), ha="center", va="center", color=color)
-        axes.set_xticks(range(len(classes)), [_short(name) for name in classes], rotation=90)
-        axes.set_yticks(range(len(classes)), [_short(name) for name in classes])
+        axes.set_xticks(range(len(classes)), [short(name) for name in classes], rotation=90)
+        axes.set_yticks(range(len(classes)), [short(name) for name in classes])
     axes.grid(False)
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
@@ -34,12 +35,11 @@ def confusion_matrix(counts: Sequence[Sequence[int]], classes: Sequence[str]) ->
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
-    """Accuracy over confidence, bin by bin; in a second panel the number of nodes of each bin."""
-    figure, (axes, counts) = new_figure(7.4, 3.2, columns=2)
-    width = 1 / len(bins)
-    filled = [(i, entry) for i, entry in enumerate(bins) if entry["count"]]
-    confidence = [entry["confidence"] / entry["count"] for _, entry in filled]
-    accuracy = [entry["right"] / entry["count"] for _, entry in filled]
+    """Accuracy over confidence, bin by bin."""
+    figure, (axes,) = new_figure(3.7, 3.2)
+    filled = [entry for entry in bins if entry["count"]]
+    confidence = [entry["confidence"] / entry["count"] for entry in filled]
+    accuracy = [entry["right"] / entry["count"] for entry in filled]
     axes.plot([0, 1], [0, 1], color="#888888", linestyle="--", linewidth=1, label="calibrated")
     axes.plot(confidence, accuracy, "o-", color=COLORS[0], markersize=5, label="the model")
     axes.set_xlim(0, 1)
@@ -47,17 +47,24 @@ def reliability_diagram(bins: Sequence[Mapping[str, float]]) -> Figure:
     axes.set_xlabel("confidence")
     axes.set_ylabel("share that is right")
     axes.legend(frameon=False)
+    return figure
+
+
+def confidence_counts(bins: Sequence[Mapping[str, float]]) -> Figure:
+    """The number of nodes of each bin of confidence."""
+    figure, (axes,) = new_figure(3.7, 3.2)
+    width = 1 / len(bins)
     places = [(i + 0.5) * width for i in range(len(bins))]
-    counts.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLORS[0])
-    counts.set_xlim(0, 1)
-    counts.set_xlabel("confidence")
-    counts.set_ylabel("nodes")
+    axes.bar(places, [entry["count"] for entry in bins], 0.9 * width, color=COLORS[0])
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("confidence")
+    axes.set_ylabel("nodes")
     return figure
 
 
 def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
     """How many nodes have which distance from the global weight."""
-    figure, (axes,) = new_figure(6.2, 2.6)
+    figure, (axes,) = new_figure(5.4, 2.6)
     edges = histogram["edges"]
     widths = [high - low for low, high in pairwise(edges)]
     axes.bar(edges[:-1], histogram["counts"], widths, align="edge", color=COLORS[2])
@@ -68,7 +75,7 @@ def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
 
 def loss_curves(histories: Histories) -> Figure:
     """Cross-entropy on training nodes, and the loss on validation nodes, a line for each run."""
-    figure, (axes,) = new_figure(6.2, 3.0)
+    figure, (axes,) = new_figure(5.4, 3.0)
     named = {"cross_entropy": "training", "val_loss": "validation"}
     for (key, name), color in zip(named.items(), COLORS, strict=False):
         for i, history in enumerate(histories):
@@ -77,13 +84,8 @@ def loss_curves(histories: Histories) -> Figure:
             label = name if i == 0 else None
             axes.plot(epochs, values, color=color, linewidth=1.2, alpha=0.8, label=label)
     axes.set_yscale("log")
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.legend(frameon=False)
     return figure
-
-
-def _short(name: str) -> str:
-    """A name of at most 18 letters; dollars are escaped, since they would open a formula."""
-    cut = name if len(name) <= 18 else f"{name[:17]}…"
-    return cut.replace("$", r"\$")

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from nodewise.report.style import COLORS, MARKS, new_figure
+
+_DASHES = ("--", ":", "-.")
+
+
+class Level(NamedTuple):
+    """A horizontal line: its name, and the accuracy."""
+
+    name: str
+    accuracy: float
+
 
 Histories = Sequence[Sequence[Mapping[str, Any]]]
 
@@ -29,9 +40,14 @@ def accuracies(of_models: Mapping[str, Sequence[float]]) -> Figure:
     return figure
 
 
-def learning_curves(of_models: Mapping[str, Histories]) -> Figure:
-    """Validation accuracy over epochs: the mean over seeds, and the range in a light shade."""
-    figure, (axes,) = new_figure(6.2, 3.2)
+def learning_curves(of_models: Mapping[str, Histories], levels: Sequence[Level] = ()) -> Figure:
+    """Validation accuracy over epochs: the mean over seeds, and the range in a light shade.
+
+    Args:
+        of_models: The histories of each model's runs.
+        levels: Accuracies to compare with.
+    """
+    figure, (axes,) = new_figure(5.4, 3.2)
     for i, (name, histories) in enumerate(of_models.items()):
         color = COLORS[i % len(COLORS)]
         length = min(len(history) for history in histories)
@@ -45,6 +61,10 @@ def learning_curves(of_models: Mapping[str, Histories]) -> Figure:
         axes.plot(epochs, [fmean(c) for c in columns], color=color, label=name, linewidth=1.8)
         low, high = [min(c) for c in columns], [max(c) for c in columns]
         axes.fill_between(epochs, low, high, color=color, alpha=0.15, linewidth=0)
+    for level, dashes in zip(levels, _DASHES, strict=False):
+        look: dict[str, Any] = {"color": "#444444", "linestyle": dashes, "linewidth": 1.4}
+        axes.axhline(100 * level.accuracy, label=level.name, **look)
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     axes.set_xlabel("epoch")
     axes.set_ylabel("validation accuracy, %")
     axes.legend(frameon=False)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from nodewise.experiments.selection_result import CHOICE
 from nodewise.report.page import Page
 from nodewise.training.metrics import TITLES
 
 
-def add_selection(page: Page, folder: Path) -> None:
-    """Add how model and settings were chosen, from `choice.json` if there is one."""
-    path = folder / CHOICE
-    if not path.exists():
-        return
-    record = json.loads(path.read_bytes())
+def add_selection(page: Page, record: Mapping[str, Any]) -> None:
+    """Add how model and settings were chosen; its sentences stand at the top of the page.
+
+    Args:
+        page: The page.
+        record: What `choice.json` has.
+    """
     page.heading("How model and settings were chosen")
-    for sentence in record["sentences"]:
-        page.paragraph(sentence)
-    tried = sum(about["epochs"] > 0 for about in record["candidates"])
+    entrants = [*record["candidates"], *record["controls"]]
+    tried = [about for about in entrants if about["epochs"]]
+    count = sum(about["epochs"] > 0 for about in record["candidates"])
     page.paragraph(
         f"By {TITLES[record['metric']]} on validation nodes, with seed {record['seed']}: "
-        f"{tried} candidates, {record['epochs']:,} epochs, {record['seconds']:.0f} of "
+        f"{count} candidates, {record['epochs']:,} epochs, {record['seconds']:.0f} of "
         f"{record['budget']:.0f} seconds. The worse ones leave after some epochs; then settings of "
         "the best are varied, and its localized forms are trained. No test node was used."
     )
     columns = ("candidate", "model", "settings", "validation", "epochs", "seconds", "outcome")
-    page.table(columns, [_row(about) for about in (*record["candidates"], *record["controls"])])
+    page.table(columns, [_row(about) for about in tried], ("model", "settings", "outcome"))
+    left_out: dict[str, list[str]] = {}
+    for about in entrants:
+        if not about["epochs"]:
+            left_out.setdefault(about["outcome"], []).append(f"{about['name']} ({about['model']})")
+    for outcome, names in left_out.items():
+        page.paragraph(f"{outcome[0].upper()}{outcome[1:]}: {', '.join(names)}.")
 
 
 def _row(about: Mapping[str, Any]) -> list[str]:

@@ -54,3 +54,9 @@ def to_png(figure: Figure) -> bytes:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
     return stream.getvalue()
+
+
+def short(name: str) -> str:
+    """A name of at most 18 letters; dollars are escaped, since they would open a formula."""
+    cut = name if len(name) <= 18 else f"{name[:17]}…"
+    return cut.replace("$", r"\$")

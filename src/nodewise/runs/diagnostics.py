@@ -1,4 +1,4 @@
-"""What a run's page shows beyond its scores: confusion, calibration, strength of localization.
+"""What a run's page shows beyond its scores: confusion, curves, predictions, localization.
 
 Everything is computed when training ends and written to `diagnostics.json`; a page only reads it.
 """
@@ -19,8 +19,10 @@ from nodewise.models.classifier import Classifier
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.sparse import Features, as_features, take_rows
+from nodewise.runs.curves import curves_of
+from nodewise.runs.unlabeled import name_of, unlabeled_predictions
 from nodewise.training.engines import TrainingGraph
-from nodewise.training.metrics import confusion, reliability
+from nodewise.training.metrics import Labels, Probabilities, confusion, reliability
 
 _EXTREMES = 10  # nodes shown at either end
 _SCALES_AT_ONCE = 2**24  # which bounds the memory of `localization`
@@ -33,7 +35,10 @@ def diagnose(
     class_names: Sequence[str],
     ids: Sequence[Any],
 ) -> dict[str, Any]:
-    """The content of `diagnostics.json`.
+    """The content of `diagnostics.json`; see the functions below, `curves_of` and others for more.
+
+    Where the model has learned from all labeled nodes but the test nodes, and there are none, it is
+    without what belongs to scored nodes: `part`, `confusion`, `reliability`, `curves`.
 
     Args:
         model: The trained model.
@@ -42,22 +47,32 @@ def diagnose(
         class_names: A name for each class.
         ids: A name for each node.
     """
-    part = scored_part(graph.split)
-    nodes = torch.from_numpy(dict(graph.split)[part].copy())
-    truth = graph.y.cpu()[nodes].numpy()
-    probabilities = logits.cpu()[nodes].double().softmax(1).numpy()
-    diagnostics = {
-        "part": part,
-        "classes": list(class_names),
-        "confusion": confusion(truth, probabilities).tolist(),
-        "reliability": reliability(truth, probabilities),
-    }
+    labels, probabilities = graph.y.cpu().numpy(), logits.detach().cpu().double().softmax(1).numpy()
+    diagnostics = {"classes": list(class_names), **_of_parts(labels, probabilities, graph.split)}
+    unlabeled = unlabeled_predictions(labels, probabilities, ids)
+    if unlabeled is not None:
+        diagnostics["unlabeled"] = unlabeled
     squares = localization(model, graph)
-    if squares is None:
-        return diagnostics
+    if squares is not None:
+        about = (graph, logits, class_names, ids)
+        diagnostics["localization"] = _extremes(squares.cpu(), *about)
+    return diagnostics
+
+
+def _of_parts(labels: Labels, probabilities: Probabilities, split: Split) -> dict[str, Any]:
+    """The share of training nodes that is right, and more about the nodes that scores are from."""
+    train, part = split.train, scored_part(split)
+    learned = {"train_accuracy": float((probabilities[train].argmax(1) == labels[train]).mean())}
+    nodes = dict(split)[part]
+    if not len(nodes):
+        return learned
+    truth, rows = labels[nodes], probabilities[nodes]
     return {
-        **diagnostics,
-        "localization": _extremes(squares.cpu(), graph, logits, class_names, ids),
+        **learned,
+        "part": part,
+        "confusion": confusion(truth, rows).tolist(),
+        "reliability": reliability(truth, rows),
+        "curves": curves_of(truth, rows),
     }
 
 
@@ -115,7 +130,7 @@ def _extremes(
     def describe(node: int) -> dict[str, Any]:
         label = int(graph.y[node])
         return {
-            "id": ids[node] if isinstance(ids[node], str | int) else str(ids[node]),
+            "id": name_of(ids[node]),
             "distance": float(distance[node]),
             "scale": float(squares[node, 0]),
             "shift": float(squares[node, 1]),

@@ -122,7 +122,7 @@ class RunFolder:
 
     def write_diagnostics(self, diagnostics: Mapping[str, Any]) -> None:
         """Write `diagnostics.json`, which the run's page shows."""
-        write_json(self.path / DIAGNOSTICS, diagnostics)
+        write_json(self.path / DIAGNOSTICS, diagnostics, indent=None)
 
     def load(self) -> tuple[Tensors, dict[str, Any]] | None:
         """Return the last checkpoint, and cut the history back to its epoch."""

@@ -279,7 +279,7 @@ def record_of(
     return {
         **record,
         **scores_of(logits, task.data.y, task.split),
-        **({} if task.refit is None else {**task.refit.scores, "refit_epochs": task.refit.epochs}),
+        **({} if task.refit is None else _refitted(task)),
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "split_sha256": task.split.sha256(),
         "graph_sha256": task.graph_sha256,
@@ -289,20 +289,19 @@ def record_of(
     }
 
 
+def _refitted(task: Task) -> dict[str, Any]:
+    """What a record has instead, where the model has learned from validation nodes too."""
+    assert task.refit is not None
+    about = {**task.refit.scores, "refit_epochs": task.refit.epochs}
+    return about if len(task.split.test) else {**about, "intervals": {}}
+
+
 def scores_of(logits: Tensor, y: Tensor, split: Split) -> dict[str, Any]:
     """Scores on the validation nodes and on the test nodes, if there are such nodes.
 
-    A metric that is undefined there is left out. `intervals` has 95 % intervals on the test nodes,
-    or on the validation nodes if there are no others; see `nodewise.training.intervals`.
+    See `scores_of_probabilities`.
     """
-    labels, probabilities = y.cpu().numpy(), probabilities_of(logits)
-    part = scored_part(split)
-    nodes = dict(split)[part]
-    found = intervals(labels[nodes], probabilities[nodes]) if len(nodes) else {}
-    return {
-        **scores_of_probabilities(probabilities, labels, split),
-        "intervals": {f"{part}_{name}": list(ends) for name, ends in found.items()},
-    }
+    return scores_of_probabilities(probabilities_of(logits), y.cpu().numpy(), split)
 
 
 def probabilities_of(logits: Tensor) -> NDArray[np.float64]:
@@ -312,15 +311,22 @@ def probabilities_of(logits: Tensor) -> NDArray[np.float64]:
 
 def scores_of_probabilities(
     probabilities: NDArray[np.float64], labels: NDArray[np.int64], split: Split
-) -> dict[str, float]:
-    """All metrics that are defined, of each part of a split but the training nodes."""
+) -> dict[str, Any]:
+    """All metrics of each part of a split but the training nodes, and intervals of one part.
+
+    A metric that is undefined there is left out. `intervals` has 95 % intervals on the test nodes,
+    or on the validation nodes if there are no others; see `nodewise.training.intervals`.
+    """
     known = labels[np.concatenate([nodes for _, nodes in split])]
-    scores: dict[str, float] = {}
+    scores: dict[str, Any] = {}
     for part, nodes in split:
         if part != "train" and len(nodes):
             metrics = vars(score(labels[nodes], probabilities[nodes], known))
             scores |= {f"{part}_{name}": v for name, v in metrics.items() if v is not None}
-    return scores
+    part = scored_part(split)
+    nodes = dict(split)[part]
+    found = intervals(labels[nodes], probabilities[nodes]) if len(nodes) else {}
+    return {**scores, "intervals": {f"{part}_{name}": list(ends) for name, ends in found.items()}}
 
 
 def versions() -> dict[str, str]:

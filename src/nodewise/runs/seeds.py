@@ -45,12 +45,21 @@ def train_seeds(
 
 
 def summarize(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means and sample standard deviations over runs, the sum of their seconds, and the runs."""
+    """Means and sample standard deviations over runs, the sum of their seconds, and the runs.
+
+    An end of an interval is the mean over runs, too: it is about the nodes, not about the seeds.
+    """
     summary: dict[str, Any] = {}
     for name in _AVERAGED:
         values = [record[name] for record in records if name in record]
         if values:
             summary[f"{name}_mean"] = fmean(values)
             summary[f"{name}_std"] = stdev(values) if len(values) > 1 else 0.0
+    known = [record["intervals"] for record in records if "intervals" in record]
+    summary["intervals"] = {
+        name: [fmean(ends) for ends in zip(*(one[name] for one in known), strict=True)]
+        for name in (known[0] if known else {})
+        if all(name in one for one in known)
+    }
     summary["seconds"] = sum(record["seconds"] for record in records)
     return {**summary, "runs": list(records)}

@@ -7,7 +7,7 @@ jackknife over twenty groups of nodes.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,19 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     middle = (share + square / 2) / (1 + square)
     half = _Z * sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
     return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def difference(
+    one: float, of_one: tuple[float, float], other: float, of_other: tuple[float, float]
+) -> tuple[float, float]:
+    """The interval of `one - other`, from both scores and their intervals.
+
+    Method 10 of Newcombe (1998, Statistics in Medicine 17:873), for independent scores. Scores on
+    the same nodes mostly rise and fall together; then it is wider than it need be.
+    """
+    below = hypot(one - of_one[0], of_other[1] - other)
+    above = hypot(of_one[1] - one, other - of_other[0])
+    return one - other - below, one - other + above
 
 
 def delong(truth: Labels, probabilities: Probabilities) -> float:
