@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
-from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import percent, print_table
 from nodewise.errors import InputError, NodewiseError
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.progress import make_progress
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job

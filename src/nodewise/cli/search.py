@@ -23,11 +23,10 @@ from nodewise.cli.options import (
     check_device,
     with_keys,
 )
-from nodewise.cli.progress import make_progress
-from nodewise.cli.tables import cell
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.cli.train_request import keys_of_graph
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.progress import make_progress
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -80,7 +79,7 @@ def search(
     """
     from nodewise.experiments.runner import Job
     from nodewise.experiments.search import Search
-    from nodewise.training.metrics import TITLES
+    from nodewise.training.metrics import TITLES, cell
     from nodewise.training.recipe import format_settings, load_recipe, parse_settings
 
     check_device(device)
@@ -147,6 +146,8 @@ def _value(study: Study, metric: Metric) -> float:
 
 
 def _best(study: Study, metric: Metric) -> str:
+    from nodewise.training.metrics import cell
+
     try:
         return f"best {cell(_value(study, metric), metric, ' %')}"
     except ValueError:  # no trial has ended well yet

@@ -29,6 +29,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: s
 
 def percent(record: Mapping[str, Any], name: str) -> str:
     """A score of a record as tables show it, or mean and deviation if it has those."""
+    from nodewise.training.metrics import cell
+
     if f"{name}_mean" in record:
         return f"{cell(record[f'{name}_mean'], name)} ± {cell(record[f'{name}_std'], name)}"
     return cell(record[name], name) if name in record else "-"
@@ -36,13 +38,10 @@ def percent(record: Mapping[str, Any], name: str) -> str:
 
 def between(record: Mapping[str, Any], name: str) -> str:
     """The interval of a score of a record; empty if it has none."""
+    from nodewise.training.metrics import cell
+
     ends = record.get("intervals", {}).get(name)
     return "" if ends is None else " to ".join(cell(end, name) for end in ends)
-
-
-def cell(value: float, name: str, unit: str = "") -> str:
-    """A score as tables show it: in percent, and the log loss with three digits."""
-    return f"{value:.3f}" if name.endswith("log_loss") else f"{100 * value:.1f}{unit}"
 
 
 def heading(name: str) -> str:

@@ -23,10 +23,10 @@ from nodewise.cli.options import (
     set_threads,
     with_keys,
 )
-from nodewise.cli.progress import epoch_progress
 from nodewise.cli.tables import between, heading, percent, print_table
 from nodewise.cli.train_request import AutoOptions, TrainRequest
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.progress import epoch_progress
 
 if TYPE_CHECKING:
     from nodewise.runs.run import Task, Watch

@@ -17,12 +17,13 @@ from typing import Any
 from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
 from nodewise.experiments.clock import Clock
-from nodewise.experiments.race import Race, Show
+from nodewise.experiments.race import Race
 from nodewise.experiments.selection_result import CHOICE, SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
-from nodewise.runs.folder import is_finished
+from nodewise.runs.folder import CANDIDATES, is_finished
+from nodewise.runs.progress import Show
 from nodewise.runs.run import Refit, Task, Watch, train_in
 from nodewise.training.recipe import Recipe
 
@@ -61,7 +62,7 @@ class Selection:
     def trial(self, candidate: Candidate) -> Trial:
         """A candidate's run."""
         recipe = self.candidate_set.recipe(candidate, self.dataset, self.fixed)
-        folder = self.folder / "candidates" / candidate.name.replace(", ", "-").replace(" ", "-")
+        folder = self.folder / CANDIDATES / candidate.name.replace(", ", "-").replace(" ", "-")
         return Trial(candidate, recipe, self.seed, folder, self.make)
 
     def trials(self, candidates: Iterable[Candidate]) -> list[Trial]:
@@ -76,10 +77,10 @@ class Selection:
         return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
     def known(self) -> Choice | None:
-        """What was chosen before, if the same was asked for."""
+        """What was chosen before, if the same was asked for, and choosing was not stopped."""
         path = self.folder / CHOICE
         record = json.loads(path.read_bytes()) if path.exists() else {}
-        if record.get("asked") != self.asked:
+        if record.get("asked") != self.asked or record.get("stopped"):
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
@@ -93,7 +94,7 @@ class Selection:
     @property
     def spent(self) -> float:
         """The seconds that earlier sessions have trained for."""
-        folders = sorted((self.folder / "candidates").glob("*/"))
+        folders = sorted((self.folder / CANDIDATES).glob("*/"))
         any_recipe = self.trial(self.candidate_set.candidates[0])
         seconds = [replace(any_recipe, folder=folder).spent()[1] for folder in folders]
         return sum(seconds) / self.workers
@@ -129,8 +130,20 @@ class Choice:
         """The chosen model's task, on training nodes or on validation nodes too."""
         return replace(self.trial.task(), refit=self.refit if refit else None)
 
+    def finished(self) -> Path:
+        """The folder of the chosen run, finished at its best epoch; it has not been trained again.
+
+        Raises:
+            RunError: Another process works there.
+        """
+        trial = self.trial
+        train_in(trial.folder, trial.task(), trial.seed, Watch(enough=lambda: True))
+        return trial.folder
+
     def has_time_to_refit(self) -> bool:
-        """Whether the budget leaves the time."""
+        """Whether the budget leaves the time, and nobody has stopped the choosing."""
+        if self.record["stopped"]:
+            return False
         epochs, seconds = self.trial.spent()
         needed = seconds / max(epochs, 1) * self.refit.epochs
         return bool(self.spent + needed <= self.record["budget"])
@@ -140,6 +153,7 @@ def choose(
     selection: Selection,
     show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Choice:
     """Choose, and write `choice.json`; what earlier calls have trained is not trained again.
 
@@ -147,6 +161,8 @@ def choose(
         selection: What is to be chosen.
         show: Called after every epoch with what is trained, the seconds used, and the budget.
         stop: Called after every epoch; true saves and stops.
+        enough: Called after every epoch; true ends choosing as if the time were over. Other
+            processes first end their part.
 
     Raises:
         DivergedError: No candidate could be trained.
@@ -157,7 +173,7 @@ def choose(
     known = selection.known()
     if known is not None:
         return known
-    clock, candidate_set = Clock(selection.budget, selection.spent), selection.candidate_set
+    clock, candidate_set = Clock(selection.budget, selection.spent, enough), selection.candidate_set
     with Race(clock, selection.workers, show, stop) as race:
         controls = race.enter(selection.controls)
         race.train("control", controls, 1, _SHARES["controls"])
@@ -177,6 +193,7 @@ def choose(
             next(iter(localized), None),
             clock.used,
             selection.budget,
+            stopped=enough(),
         )
     record = {"asked": selection.asked, **result.record}
     write_json(selection.folder / CHOICE, record)
@@ -189,6 +206,7 @@ def choose_into(
     refit: bool = True,
     show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
+    enough: Callable[[], bool] = lambda: False,
 ) -> tuple[Choice, Task]:
     """As `choose`; also the task of the run that goes to `target`, a folder that is checked first.
 
@@ -200,13 +218,11 @@ def choose_into(
     """
     first = selection.trial(selection.candidate_set.candidates[0])
     check_target(target, first.task().config(selection.seed))
-    choice = choose(selection, show, stop)
+    choice = choose(selection, show, stop, enough)
     if refit and (is_finished(target) or choice.has_time_to_refit()):
         return choice, choice.task(refit=True)
-    trial, task = choice.trial, choice.task(refit=False)
-    train_in(trial.folder, task, trial.seed, Watch(enough=lambda: True))
-    copy_run(trial.folder, target)
-    return choice, task
+    copy_run(choice.finished(), target)
+    return choice, choice.task(refit=False)
 
 
 @dataclass(frozen=True)

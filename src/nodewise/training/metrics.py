@@ -158,6 +158,11 @@ def default_metric(labels: Labels, class_names: Sequence[str] | None = None) -> 
     )
 
 
+def cell(value: float, name: str, unit: str = "") -> str:
+    """A score as tables show it: in percent, and the log loss with three digits."""
+    return f"{value:.3f}" if name.endswith("log_loss") else f"{100 * value:.1f}{unit}"
+
+
 def most_frequent(labels: Labels) -> int:
     """The class with most labels; of equal ones the lower number."""
     return int(np.bincount(labels).argmax())

@@ -258,7 +258,8 @@ def squares(inputs: Any, outputs: Any) -> None:
     if sizes.parts > 1 and inputs.gradient:
         by_part = parts.reshape(2 * sizes.heads, sizes.parts, -1)
         np.sum(by_part, 1, out=expands.reshape(2 * sizes.heads, -1))
-    sum_a[...], sum_b[...] = factor * found.reshape(2, -1).sum(1)
+    with np.errstate(over="ignore"):  # an infinite sum: the loop tells which loss diverged
+        sum_a[...], sum_b[...] = factor * found.reshape(2, -1).sum(1)
     if steep:
         codes *= sign * factor
         expands *= factor
