@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +21,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
-from nodewise import NodeClassifier, read_graph
-from nodewise.data.drawn_splits import random_split
+from nodewise import NodeClassifier, estimator, read_graph
+from nodewise.data.drawn_splits import random_split, sensible_split
 from nodewise.errors import (
     GraphError,
     InputError,
@@ -113,8 +118,17 @@ def test_without_validation_nodes_some_training_nodes_are_held_out(data: Data) -
     assert "test_accuracy" not in clf.result_
 
 
+def test_a_graph_without_masks_is_split_as_tables_are(data: Data) -> None:
+    clf = NodeClassifier("GCN", random_state=0, settings=QUICK).fit(small_graph())
+    split, _ = sensible_split(small_graph().y)
+    assert clf.result_["split_sha256"] == split.sha256()
+    assert {"val_accuracy", "test_accuracy"} <= clf.result_.keys()
+
+
 def test_bad_input_is_refused(data: Data) -> None:
     clf = NodeClassifier("GCN", settings=QUICK)
+    with pytest.raises(SplitError, match="train_index"):
+        clf.fit(small_graph(), val_index=[0, 1])
     holes = small_graph()
     holes.y[0] = -1
     with pytest.raises(SplitError):
@@ -152,6 +166,80 @@ def test_a_recipe_can_be_chosen_on_validation_nodes(tmp_path: Path, data: Data) 
     assert (loaded.predict_proba(data) == clf.predict_proba(data)).all()
     again = clone(loaded).fit(data)
     assert (again.predict_proba(data) == clf.predict_proba(data)).all()
+
+
+Bar = Callable[..., AbstractContextManager[Callable[..., None]]]
+
+
+def pressing_ctrl_c(when: Callable[..., bool]) -> Bar:
+    """In the place of a bar: presses Ctrl-C once, when what is shown says so."""
+
+    @contextmanager
+    def bar(*_: object, **__: object) -> Iterator[Callable[..., None]]:
+        pressed = False
+
+        def show(*shown: Any) -> None:
+            nonlocal pressed
+            if not pressed and when(*shown):
+                pressed = True
+                signal.raise_signal(signal.SIGINT)
+
+        yield show
+
+    return bar
+
+
+@pytest.mark.parametrize("stage", ["candidate 1 of", "candidate 3 of"])
+def test_ctrl_c_ends_choosing_and_the_best_model_so_far_is_kept(
+    data: Data, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    bar = pressing_ctrl_c(lambda what, *_: stage in what)
+    monkeypatch.setattr(estimator, "choosing_progress", bar)
+    clf = NodeClassifier(recipe="auto", random_state=0, settings=QUICK).fit(data)
+    choice = clf.choice_
+    assert choice is not None and choice["stopped"]
+    tried = [about for about in choice["candidates"] if about["epochs"]]
+    assert len(tried) == int(stage.split()[1]) and clf.result_["model"] == choice["model"]
+    untried = [about["outcome"] for about in choice["candidates"] if not about["epochs"]]
+    assert set(untried) == {"not tried: choosing was stopped"}
+    assert "refit_epochs" not in clf.result_
+    assert clf.score(data) == clf.result_["test_accuracy"]
+
+
+@pytest.mark.medium
+def test_ctrl_c_while_the_chosen_model_is_trained_again_keeps_it_as_it_was_chosen(
+    data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bar = pressing_ctrl_c(lambda line: line["epoch"] == 3)
+    monkeypatch.setattr(estimator, "epoch_progress", bar)
+    clf = NodeClassifier("GCN", recipe="auto", random_state=0, settings=QUICK).fit(data)
+    assert "refit_epochs" not in clf.result_
+    assert clf.result_["val_accuracy"] == (clf.choice_ or {})["val_score"]
+    assert clf.score(data) == clf.result_["test_accuracy"]
+
+
+def test_ctrl_c_ends_training_at_the_best_epoch_so_far(
+    data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bar = pressing_ctrl_c(lambda line: line["epoch"] == 3)
+    monkeypatch.setattr(estimator, "epoch_progress", bar)
+    clf = NodeClassifier("GCN", random_state=0, settings=QUICK).fit(data)
+    assert len(clf.history_) == 4 and clf.score(data) == clf.result_["test_accuracy"]
+
+
+@pytest.mark.parametrize("recipe", ["nodewise", "auto"])
+def test_progress_is_shown_in_lines_where_there_is_no_terminal(
+    data: Data, capsys: pytest.CaptureFixture[str], recipe: str
+) -> None:
+    quiet = NodeClassifier("GCN", recipe, random_state=0, settings=QUICK)
+    quiet.fit(data)
+    assert capsys.readouterr() == ("", "")
+    clone(quiet).set_params(verbose=True).fit(data)
+    shown = capsys.readouterr().out
+    assert re.search(r"^GCN: epoch 15, loss .* epochs/s, about 0 s left$", shown, re.M)
+    if recipe == "auto":
+        assert re.search(r"^[a-z].*, epoch \d+, \d+ epochs/s, \d+ of 100 s$", shown, re.M)
+        assert shown.splitlines()[-1] == (quiet.choice_ or {})["sentences"][-1]
 
 
 def test_a_given_model_is_kept_and_one_of_ones_own_is_refused(data: Data) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from torch_geometric.data import Data
 from typer.testing import CliRunner
 
@@ -125,8 +126,10 @@ def test_a_recipe_can_be_chosen(tmp_path: Path, data: Data) -> None:
 
 
 def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, data: Data) -> None:
+    empty = data.clone()
+    empty.train_mask = torch.zeros(60, dtype=torch.bool)
     with pytest.raises(SplitError, match="train_mask"):
-        nw.train(small_graph(), out=tmp_path / "run")
+        nw.train(empty, out=tmp_path / "run")
     unlabeled = data.clone()
     del unlabeled.y
     with pytest.raises(GraphError, match="y: is missing"):

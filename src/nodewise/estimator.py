@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,8 @@ from nodewise.errors import InputError, SplitError, UnknownNameError
 from nodewise.experiments.selection import choose_into
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.interrupts import asking_to_stop
-from nodewise.runs.run import Factory, Watch, train, train_in
+from nodewise.runs.progress import choosing_progress, epoch_progress
+from nodewise.runs.run import Factory, Task, Watch, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, known_keys
@@ -67,7 +69,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "macro_f", "roc_auc", "average_precision" or "log_loss"; None leaves it to the recipe.
         class_weight: "balanced" lets every class count the same in the loss, "none" does not; None
             leaves it to the recipe.
-        verbose: Whether to print a line every hundred epochs.
+        verbose: Whether to show the progress: a bar on a terminal, elsewhere a line every few
+            seconds.
         graph: The graph whose nodes are the samples; `clone` shares it and does not copy it.
         budget: The time that the recipe "auto" may take, such as "90s" or "5m". None is 100 seconds
             on a graph of fewer than 5,000 nodes and 100,000 edges, and 270 on others.
@@ -116,11 +119,13 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train_index: ArrayLike | None = None,
         val_index: ArrayLike | None = None,
     ) -> Self:
-        """Train.
+        """Train. Ctrl-C ends it early, and the best model so far is kept.
+
+        A graph without masks is split as `nodewise train` splits tables.
 
         Args:
-            X: A graph with `x`, `edge_index`, `y` (-1 for unlabeled nodes), and masks unless
-                `train_index` is given; or numbers of nodes of the bound graph.
+            X: A graph with `x`, `edge_index`, `y` (-1 for unlabeled nodes), perhaps with masks;
+                or numbers of nodes of the bound graph.
             y: The labels of these nodes; None takes those of the bound graph.
             train_index: The training nodes of a graph, instead of `train_mask`.
             val_index: The nodes that choose the epoch, instead of `val_mask`, or some nodes of `X`.
@@ -156,21 +161,39 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _train(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
         task = plan.task(data, split)
         self.history_: list[Epoch] = []
-        with asking_to_stop() as enough:  # Ctrl-C ends training, and the best epoch is kept
-            watch = Watch(self._record, enough=enough)
+        # Ctrl-C ends training, and the best epoch is kept.
+        with asking_to_stop() as enough, self._showing(task) as show:
+
+            def epoch(line: Epoch) -> None:
+                self.history_.append(line)
+                show(line)
+
+            watch = Watch(epoch, enough=enough)
             engine, self.result_, _ = train(task, seed, watch=watch)
         self.model_, self._config = engine.model.eval(), task.config(seed)
         self.choice_: dict[str, Any] | None = None
 
     def _choose(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
         """Choose a recipe in a temporary folder, and keep the chosen model."""
-        with TemporaryDirectory() as folder:
-            run = Path(folder) / "run"
+        with TemporaryDirectory() as folder, asking_to_stop() as enough:
+            run, quiet = Path(folder) / "run", not self.verbose
             selection = plan.selection(data, split, seed, Path(folder))
-            choice, task = choose_into(run, selection, self._show)
-            train_in(run, task, seed)
-            self._load(load_run(run))
+            # Ctrl-C ends choosing, and the best model so far is kept.
+            with choosing_progress(selection.budget, quiet, lines=True) as show:
+                choice, task = choose_into(run, selection, show, enough=enough)
+            with self._showing(task) as epoch:
+                record = train_in(run, task, seed, Watch(epoch, stop=enough))
+            # Some epochs on all labels are worse than all epochs on most of them.
+            if record["interrupted"]:
+                choice.trial.finish()
+            self._load(load_run(choice.trial.folder if record["interrupted"] else run))
         self.choice_ = choice.record
+        if self.verbose:
+            print(*choice.record["sentences"], sep="\n")
+
+    def _showing(self, task: Task) -> AbstractContextManager[Callable[[Epoch], None]]:
+        """Shows the epochs of a run, if that is wanted: as a bar, or as lines."""
+        return epoch_progress(task.model, task.rule, not self.verbose, lines=True)
 
     def predict(self, X: Data | ArrayLike) -> NDArray[Any]:
         """The class of each node of a graph, or of the nodes in `X`, shape (n,)."""
@@ -311,18 +334,6 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Take model, record and history of a finished run."""
         self.model_, self.result_, self._config = run.model, run.record, run.config
         self.history_ = RunFolder(run.folder).history
-
-    def _record(self, line: Epoch) -> None:
-        self.history_.append(line)
-        if self.verbose and line["epoch"] % 100 == 0:
-            print({name: round(value, 4) for name, value in line.items()})
-
-    _shown = ""
-
-    def _show(self, what: str, used: float, budget: float) -> None:
-        if self.verbose and what != self._shown:
-            self._shown = what
-            print(f"{what}, {used:.0f} of {budget:.0f} s")
 
 
 def _seed(random_state: Any) -> int:

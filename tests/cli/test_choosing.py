@@ -143,7 +143,7 @@ def test_that_it_stopped_is_told_when_the_bar_is_gone(
         finally:
             print("the bar is gone", file=sys.stderr)
 
-    monkeypatch.setattr(choosing, "make_progress", bar)
+    monkeypatch.setattr(choosing, "choosing_progress", bar)
     monkeypatch.setattr(selection, "choose_into", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(typer.Exit):
         choosing.choose_run(Mock(folder="runs"), Path("runs/mine"), quiet=False)

@@ -18,6 +18,10 @@ from typer.testing import CliRunner, Result
 
 from nodewise.cli.app import app, main
 from nodewise.errors import NodewiseError
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.run import Watch, train_in
+from nodewise.runs.saved import load_run
+from nodewise.runs.task import load_source, make_task
 from tests.data.broken_tables import CASES, BrokenTable
 
 QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
@@ -132,6 +136,36 @@ def add_a_newcomer(folder: Path) -> None:
     nodes.to_csv(folder / "later_nodes.csv", index=False)
     edges = (folder / "edges.csv").read_text()
     (folder / "later_edges.csv").write_text(f"{edges}newcomer,m0,3\nnewcomer,m1,1\n")
+
+
+PREDICTING = """
+import sys
+from nodewise.cli.app import main
+sys.argv = ["nodewise", "predict", "run", "--quiet"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+needless = ("matplotlib", "sklearn", "optuna", "gensim", "networkx", "nodewise.experiments",
+    "nodewise.report", "nodewise.bench", "nodewise.data.published")
+print(*[name for name in needless if name in sys.modules])
+"""
+
+
+def test_predicting_imports_only_what_it_needs(here: Path) -> None:
+    found = subprocess.run([sys.executable, "-c", PREDICTING], capture_output=True, text=True)
+    assert (found.returncode, found.stdout.split()) == (0, []), found.stderr
+
+
+def test_a_stopped_run_predicts_and_says_so(here: Path) -> None:
+    run = Path("run")
+    task = make_task(load_source(RunFolder(run).config["graph"]), "LGCN", load_run(run).recipe)
+    train_in(Path("stopped"), task, 0, Watch(stop=lambda: True))
+    out = done("predict", "stopped", "--out", "labels.csv", "--json")
+    assert "training was stopped: these are predictions of the best epoch so far, 0 of 1" in out
+    assert json.loads(out.splitlines()[-1])["interrupted"]
+    assert len(rows_of(Path("labels.csv"))) == 35
+    assert "stopped" not in done("predict", run, "--out", "labels.csv")
 
 
 def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Path) -> None:

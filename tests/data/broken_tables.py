@@ -88,6 +88,16 @@ def path_of(count: int) -> bytes:
     return b"source,target\n" + "".join(f"n{i},n{i + 1}\n" for i in range(count - 1)).encode()
 
 
+def measured(count: int, digits: int = 6, split: bool = False) -> bytes:
+    """Nodes whose topic is a number to predict; with a split, of one node without a label."""
+    numbers = np.random.default_rng(0).normal(10, 3, count).round(digits).astype(str)
+    if split:
+        numbers[3] = ""
+    parts = ["test" if i == 3 else "train" if i % 2 else "val" for i in range(count)]
+    frame = pd.DataFrame({"id": [f"n{i}" for i in range(count)], "topic": numbers, "age": 1})
+    return (frame.assign(split=parts) if split else frame).to_csv(index=False).encode()
+
+
 def parquet(frame: pd.DataFrame) -> bytes:
     stream = io.BytesIO()
     frame.to_parquet(stream)
@@ -101,6 +111,7 @@ def npz(**arrays: Any) -> bytes:
 
 
 NODES_FRAME = pd.read_csv(io.BytesIO(NODES))
+EDGES_FRAME = pd.read_csv(io.BytesIO(EDGES))
 DATED = parquet(NODES_FRAME.assign(born=pd.Timestamp("2020-01-01")))
 X, PAIRS = np.eye(3, dtype=np.float32), np.array([[0, 1], [1, 2]])
 TOO_MANY = 1001
@@ -128,6 +139,17 @@ CASES = [
     BrokenTable("no labels at all", NODES.replace(b",x", b",").replace(b",y", b","), says=("nodes.csv, column 'topic'", "no label"), way_out="the right column"),
     BrokenTable("a class of one node", nodes(b"d,y", b"d,z") + b"e,y,1,red\n", says=("nodes.csv, line 5, column 'topic'", "'z'"), way_out="give another node this label"),
     BrokenTable("a label that is none", options={"label": "age"}, says=("nodes.csv, line 2, column 'age'", "4 of 4 classes have one node", "'1'"), way_out="the right column"),
+    BrokenTable("tables swapped", EDGES, NODES, says=("nodes.csv", "looks like the table of edges", "edges.csv like that of nodes"), way_out="exchange them: --nodes "),
+    BrokenTable("tables swapped, roles asked for", EDGES, NODES, options={"label": "topic", "id": "id", "source": "source", "target": "target"}, says=("nodes.csv", "looks like the table of edges"), way_out="exchange them"),
+    BrokenTable("tables swapped, no label asked for", EDGES, NODES, options={}, says=("nodes.csv", "looks like the table of edges"), way_out="exchange them"),
+    BrokenTable("tables swapped, in Parquet", parquet(EDGES_FRAME), parquet(NODES_FRAME), says=("nodes.parquet", "looks like the table of edges"), way_out="exchange them", names=("nodes.parquet", "edges.parquet")),
+    BrokenTable("the header of nodes again", NODES + NODES.replace(b"a,x", b"e,x"), says=("nodes.csv, line 6", "the header again", "'id,topic,age,color'"), way_out="delete the line"),
+    BrokenTable("the header of edges again, twice", edges=EDGES * 3, says=("edges.csv, line 5", "the header again", "one of 2 such lines"), way_out="delete the line"),
+    BrokenTable("the header again, with numbers and an index", b",id,topic,7\n0,a,x,1\n1,b,x,2\n,id,topic,7\n0,c,y,3\n1,d,y,7\n", says=("nodes.csv, line 4", "the header again"), way_out="tail -n +2"),
+    BrokenTable("the header again, in names alone", NODES.replace(b"age,color", b"a,b") + b"id,topic,a,b\n", options={**LABEL, "text": ["a", "b"]}, says=("nodes.csv, line 6", "the header again"), way_out="delete the line"),
+    BrokenTable("numbers to predict", measured(40), path_of(40), says=("nodes.csv, line 2, column 'topic'", "40 different numbers on 40 nodes", "regression"), way_out="docs/limits.md"),
+    BrokenTable("numbers to predict, with a split", measured(40, split=True), path_of(40), says=("nodes.csv", "39 different numbers on 39 nodes"), way_out="into bins"),
+    BrokenTable("rounded numbers to predict", measured(400, digits=1), path_of(400), says=("nodes.csv", "different numbers on 400 nodes"), way_out="into bins"),
     BrokenTable("mixed types", nodes(b"3,red", b"three,red"), says=("nodes.csv, line 4, column 'age'", "'three'", "not a number"), way_out="correct the cell"),
     BrokenTable("a question mark for a number", nodes(b"2,blue", b"?,blue"), says=("nodes.csv, line 3, column 'age'", "'?'"), way_out="leave the column out"),
     BrokenTable("not a number, and asked for", many_texts(TOO_MANY), path_of(TOO_MANY), {**LABEL, "features": ["title"]}, ("nodes.csv, line 2, column 'title'", "'title 0'", "1001 distinct"), "name it in text"),

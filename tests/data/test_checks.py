@@ -123,6 +123,7 @@ CASES = [
     Case("NaN in CSR", graph(x=sparse(with_entry(torch.eye(4), (2, 2), NAN))), GraphError, "x", NAN, (2, 2), "nan_to_num"),
     Case("too few labels", graph(y=Y[:3]), GraphError, "y", (3,), None, "-1 to nodes without a label"),
     Case("one-hot labels", graph(y=torch.eye(4).long()), GraphError, "y", (4, 4), None, "y.argmax(1)"),
+    Case("numbers to predict", graph(y=Y + 0.5), GraphError, "y", 0.5, None, "into bins"),
     Case("float labels", graph(y=Y.float()), GraphError, "y", torch.float32, None, "y.long()"),
     Case("label below -1", graph(y=with_entry(Y, (3,), -7)), GraphError, "y", -7, (3,), "number the classes from 0"),
     Case("labels with gaps", graph(y=with_entry(Y, (3,), 3)), GraphError, "y", 2, None, "torch.unique"),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from nodewise.errors import RunError
 from nodewise.experiments import runner
-from nodewise.experiments.runner import Job, _outcome, run_all
+from nodewise.experiments.runner import Job, Workers, _outcome, run_all
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.task import dataset_source
 
@@ -36,6 +37,16 @@ def test_side_by_side_gives_the_records_of_one_after_the_other(tmp_path: Path) -
         record = job.run()
         assert record["logits_sha256"] == found[job.seed]["logits_sha256"]
         assert RunFolder(tmp_path / "two" / str(job.seed)).result == found[job.seed]
+
+
+def test_jobs_that_are_stopped_save_and_no_others_begin(tmp_path: Path) -> None:
+    endless = {"epochs": 10**6, "patience": 10**6}
+    waiting = [replace(job, settings=endless) for job in jobs(tmp_path)]
+    history = waiting[0].folder / "history.jsonl"
+    with Workers(1) as pool:
+        found = [record for _, record in pool.run(waiting, stop=history.exists)]
+    assert [record["interrupted"] for record in found] == [True] * 3
+    assert waiting[0].folder.joinpath("checkpoint").exists()
 
 
 def test_a_job_that_fails_is_reported_and_is_not_the_end() -> None:

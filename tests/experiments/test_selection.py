@@ -143,6 +143,19 @@ def test_stopped_in_the_middle_it_goes_on_to_the_same_choice(tmp_path: Path) -> 
     assert trained == sum(len(RunFolder(run).history) for run in runs)  # none twice
 
 
+def test_when_it_is_enough_the_best_so_far_is_chosen_and_the_same_call_goes_on(
+    tmp_path: Path,
+) -> None:
+    asked: list[int] = []
+    record = choose(selection(tmp_path), enough=lambda: len(asked) > 20 or asked.append(1)).record
+    assert record["stopped"] and record["epochs"] < 30
+    seen = [one for one in record["candidates"] if one["val_score"] is not None]
+    assert record["val_score"] == max(one["val_score"] for one in seen)
+    assert "choosing was stopped" in " ".join([*outcomes(record).values(), *record["sentences"]])
+    again = choose(selection(tmp_path)).record
+    assert not again["stopped"] and again["epochs"] > record["epochs"]
+
+
 def test_the_same_again_is_read_back(tmp_path: Path) -> None:
     first = choose(selection(tmp_path))
     asked: list[int] = []

@@ -9,12 +9,12 @@ from torch_geometric.data import Data
 
 from nodewise.data.drawn_splits import random_split
 from nodewise.data.splits import Split
-from nodewise.report.cells import cell
 from nodewise.report.run import write_report
 from nodewise.report.run_classes import class_curves
 from nodewise.report.run_records import RunGroup
 from nodewise.runs.controls import controls_in
 from nodewise.runs.run import Task, train_in
+from nodewise.training.cells import cell
 from nodewise.training.metrics import METRICS, TITLES
 from nodewise.training.recipe import load_recipe
 from tests.training.tasks import OFFICIAL_SMALL, small_graph

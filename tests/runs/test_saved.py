@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -96,6 +97,38 @@ def test_a_configuration_of_another_model_is_a_typed_error(run: Path, old: str, 
     config.write_text(config.read_text().replace(old, new))
     with pytest.raises(RunError, match="do not belong together"):
         load_run(run)
+
+
+def stopped(folder: Path, epochs: int) -> list[dict[str, Any]]:
+    """Train, stop after some epochs, and return the history."""
+    lines: list[dict[str, Any]] = []
+    task = small_task(start_record_epoch=-1)
+    train_in(folder, task, 0, Watch(lines.append, lambda: len(lines) == epochs))
+    return lines
+
+
+@pytest.mark.parametrize("place", ["", "seed-0", "candidates/gcn"])
+def test_a_run_that_was_stopped_has_the_weights_of_its_best_epoch(
+    tmp_path: Path, place: str
+) -> None:
+    lines = stopped(tmp_path / place, 7)
+    run = load_run(tmp_path)
+    assert run.folder == tmp_path / place
+    assert run.record["interrupted"] and run.record["epochs"] == 7
+    split = small_task().split
+    right = run.predict(small_graph())[split.val] == small_graph().y.numpy()[split.val]
+    assert right.mean() == lines[run.record["best_epoch"]]["val_accuracy"]
+
+
+def test_of_candidates_the_best_so_far_is_taken(tmp_path: Path) -> None:
+    stopped(tmp_path / "candidates" / "short", 1)
+    record = train_in(tmp_path / "candidates" / "long", small_task(), 0)
+    scores = {"short": RunFolder(tmp_path / "candidates" / "short"), "long": None}
+    about = scores["short"].best_so_far
+    assert about is not None
+    assert float(about[1]["best"]["epoch_accuracy"]) < record["val_accuracy"]
+    run = load_run(tmp_path)
+    assert run.folder.name == "long" and run.record["interrupted"]  # nothing is chosen yet
 
 
 def test_a_folder_without_a_finished_run_says_so(tmp_path: Path) -> None:

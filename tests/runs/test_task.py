@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import nodewise as nw
-from nodewise.runs.task import dataset_source, files_source, load_source, split_of
+from nodewise.runs.task import TaskMaker, dataset_source, files_source, load_source, split_of
 
 
 def test_the_ratio_of_a_drawn_split_is_kept_in_the_source(tmp_path: Path) -> None:
@@ -25,3 +27,21 @@ def test_a_named_split_is_drawn_again() -> None:
     graph = load_source(dataset_source("toy", "few", split_seed=2))
     expected = split_of(nw.load_dataset("toy", split="few", seed=2))
     assert split_of(graph.data) == expected != split_of(nw.load_dataset("toy", split="few"))
+
+
+def test_the_same_paths_with_other_content_are_another_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = TaskMaker(files_source({"edges": "edges.csv"}, nw.ReadOptions()))
+    monkeypatch.setattr("nodewise.runs.task.load_source", lambda source, root: object())
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "edges.csv").write_text("a,b\n1,2\n")
+    monkeypatch.chdir(tmp_path / "one")
+    first = maker.graph
+    assert maker.graph is first
+    monkeypatch.chdir(tmp_path / "two")
+    second = maker.graph
+    assert second is not first
+    Path("edges.csv").write_text("a,b\n1,2\n2,3\n")
+    assert maker.graph is not second

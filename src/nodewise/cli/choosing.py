@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nodewise.cli.progress import duration, make_progress
 from nodewise.cli.tables import print_table
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
     from nodewise.experiments.selection import Choice, Selection
@@ -40,12 +40,7 @@ def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Ta
     from nodewise.experiments.selection import choose_into
 
     try:
-        with asking_to_stop() as stop, make_progress(quiet, counts=False) as progress:
-            bar = progress.add_task("choosing", total=selection.budget)
-
-            def show(what: str, used: float, budget: float) -> None:
-                progress.update(bar, description=what, completed=used, total=budget)
-
+        with asking_to_stop() as stop, choosing_progress(selection.budget, quiet) as show:
             return choose_into(target, selection, show, stop)
     except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
         folder = selection.folder

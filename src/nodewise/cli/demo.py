@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
-from nodewise.cli.progress import make_progress
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.report.cells import percent
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.progress import make_progress
+from nodewise.training.cells import percent
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job

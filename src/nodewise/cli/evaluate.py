@@ -6,9 +6,19 @@ from typing import Any
 
 import typer
 
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import (
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Run,
+    Threads,
+    check_device,
+    set_threads,
+    set_threads_for,
+)
 from nodewise.cli.tables import print_table
-from nodewise.report.cells import between, heading, percent
+from nodewise.training.cells import between, heading, percent
 
 
 def evaluate(
@@ -39,6 +49,8 @@ def evaluate(
 
     model = load_run(run, device=device)
     data = load_source(model.config["graph"], root, model.folder).data.to(device)
+    if threads is None:
+        set_threads_for(data.edge_index.size(1))
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)

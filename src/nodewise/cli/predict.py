@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, not_one_graph
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import (
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Run,
+    Threads,
+    check_device,
+    set_threads,
+    set_threads_for,
+)
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
@@ -42,7 +52,7 @@ def predict(
 
     Columns: `id`, `prediction`, and `p_CLASS` for every class. The graph is the one of training; a
     run that was trained on tables also predicts later ones with the same columns, larger or not;
-    they need no labels.
+    they need no labels. A run that was stopped by Ctrl-C predicts with its best epoch so far.
 
     **Examples**
 
@@ -60,6 +70,8 @@ def predict(
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root)
     data = graph.data.to(device)
+    if threads is None:
+        set_threads_for(data.edge_index.size(1))
     if files and not quiet:
         typer.echo(str(graph.summary))
     logits = model.logits(data)
@@ -67,13 +79,26 @@ def predict(
     write_predictions(out, graph.ids, logits, model.class_names)
     if embeddings is not None and rows is not None:
         write_embeddings(embeddings, graph.ids, rows)
+    interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
+        if interrupted:
+            typer.echo(_about_stopped(model))
     if json:
         from json import dumps
 
         about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
-        typer.echo(dumps(about))
+        typer.echo(dumps({**about, "interrupted": interrupted}))
+
+
+def _about_stopped(model: SavedRun) -> str:
+    """The line about a run that has not come to its end."""
+    record = model.record
+    return (
+        f"training was stopped: these are predictions of the best epoch so far, "
+        f"{record['best_epoch']} of {record['epochs']}; `nodewise train` with the same options "
+        "goes on"
+    )
 
 
 def _check_paths(out: Path, embeddings: Path | None) -> None:

@@ -23,11 +23,11 @@ from nodewise.cli.options import (
     check_device,
     with_keys,
 )
-from nodewise.cli.progress import make_progress
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.cli.train_request import keys_of_graph
-from nodewise.report.cells import cell
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.progress import make_progress
+from nodewise.training.cells import cell
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -147,6 +147,7 @@ def _value(study: Study, metric: Metric) -> float:
 
 
 def _best(study: Study, metric: Metric) -> str:
+
     try:
         return f"best {cell(_value(study, metric), metric, ' %')}"
     except ValueError:  # no trial has ended well yet

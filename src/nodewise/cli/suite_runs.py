@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nodewise._version import __version__
-from nodewise.cli.progress import duration, make_progress
 from nodewise.cli.tables import print_table
 from nodewise.errors import NodewiseError
+from nodewise.runs.progress import duration, make_progress
 
 if TYPE_CHECKING:
     from nodewise.experiments.pace import Pace

@@ -23,11 +23,11 @@ from nodewise.cli.options import (
     set_threads,
     with_keys,
 )
-from nodewise.cli.progress import epoch_progress
 from nodewise.cli.tables import print_table
 from nodewise.cli.train_request import AutoOptions, TrainRequest
-from nodewise.report.cells import between, heading, percent
 from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.progress import epoch_progress
+from nodewise.training.cells import between, heading, percent
 
 if TYPE_CHECKING:
     from nodewise.runs.run import Task, Watch

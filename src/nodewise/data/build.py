@@ -1,4 +1,4 @@
-"""Builds a graph from two tables: `build` is the sequence of steps."""
+"""Builds a graph from two tables: `_build` is the sequence of steps."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
 from nodewise.data.encoders.words import WordsColumn
 from nodewise.data.graph import GraphTable, Parts, assemble
+from nodewise.data.leaks import leak_warnings
 from nodewise.data.nodes import (
     GivenSplit,
     Labels,
@@ -36,6 +37,7 @@ from nodewise.data.options import ReadOptions, Roles
 from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.source import Source, SourceTable
 from nodewise.data.summary import edge_notes, feature_notes, label_notes, roles_note
+from nodewise.data.swapped import telling_swapped_tables
 from nodewise.errors import InputError
 
 
@@ -60,6 +62,17 @@ def build(
         TableError: Something is wrong with a table.
         InputError: There is no column of labels, though one is needed.
     """
+    with telling_swapped_tables(nodes, edges, options.roles):
+        return _build(nodes, edges, options, fitted, needs_labels)
+
+
+def _build(
+    nodes: Source | None,
+    edges: Source,
+    options: ReadOptions,
+    fitted: Preprocessing | None,
+    needs_labels: bool,
+) -> GraphTable:
     roles = _roles(nodes, edges, options, fitted)
     if needs_labels and roles.label is None:
         raise missing_label()
@@ -159,14 +172,17 @@ def _with_features(
 ) -> Parts:
     with_degrees = replace(nodes, frame=nodes.frame.assign(**{DEGREE: edges.degrees}))
     left_out: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
     if fitted is None:
         choice = choose(nodes, options, (roles.id, roles.label, roles.split))
         if not choice.encoders and choice.left_out:
             raise no_features(nodes, choice.left_out)
         encoders = choice.encoders or (DegreeColumn.fit(with_degrees),)
         left_out = choice.left_out
+        warnings = tuple(leak_warnings(nodes, labels, encoders))
         fitted = Preprocessing(encoders, labels.class_names, roles, options.directed)
     features = fitted.encode(with_degrees)
     notes = tuple(feature_notes(nodes, features, fitted))
     ids = ids_of(nodes, str(roles.id))
-    return Parts(ids, features.matrix, edges, labels, fitted, left_out=dict(left_out), notes=notes)
+    parts = Parts(ids, features.matrix, edges, labels, fitted)
+    return replace(parts, left_out=dict(left_out), notes=notes, warnings=warnings)

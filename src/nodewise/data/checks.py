@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
+from nodewise.data.regression import WAY_OUT
 from nodewise.data.split_checks import MASKS, check_split, first_true
 from nodewise.errors import GraphError
 
@@ -197,6 +198,13 @@ def _check_labels(y: Tensor, num_nodes: int) -> None:
             f"must hold one label for each of the {num_nodes} nodes",
             value=tuple(y.shape),
             way_out="give -1 to nodes without a label, and y.argmax(1) for one-hot rows",
+        )
+    if y.is_floating_point() and bool((y != y.round()).any()):
+        raise GraphError(
+            "y",
+            "are numbers to predict (regression), and nodewise predicts classes",
+            value=float(y[y != y.round()][0]),
+            way_out=WAY_OUT,
         )
     if y.dtype != torch.int64:
         raise GraphError("y", "must hold 64-bit integers", value=y.dtype, way_out="call y.long()")

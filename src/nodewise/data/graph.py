@@ -72,6 +72,7 @@ class Parts:
     split: Split | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def assemble(parts: Parts, sparse: bool | None = None) -> GraphTable:
@@ -111,6 +112,7 @@ def _summary(parts: Parts) -> Summary:
         left_out=parts.left_out,
         split=None if parts.split is None else {name: len(nodes) for name, nodes in parts.split},
         notes=(*parts.notes, *weight_notes(edges)),
+        warnings=parts.warnings,
     )
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from nodewise.data.options import Roles
+from nodewise.data.regression import check_is_classes
 from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable
 from nodewise.data.splits import PARTS, Split
@@ -114,9 +115,10 @@ def labels_of(table: SourceTable, column: str, unlabeled: Collection[str] = ()) 
         unlabeled: Texts that mean no label, beside an empty cell.
 
     Raises:
-        TableError: There is no label, or only one class.
+        TableError: There is no label, or only one class, or labels are numbers to predict.
     """
     names = _label_names(table, column, unlabeled)
+    check_is_classes(table, column, names)
     class_names = in_order(name for name in names.unique() if name)
     if len(class_names) < 2:
         raise table.error(

@@ -41,6 +41,7 @@ class Summary:
         left_out: Columns of nodes that are not used, each with the reason.
         split: Nodes to train, validate and test on, if a split was given.
         notes: What else should be known, a sentence each.
+        warnings: What may make the scores worthless, a sentence each.
         drawn_split: How a split was drawn, a sentence; empty where none was drawn.
     """
 
@@ -55,6 +56,7 @@ class Summary:
     left_out: Mapping[str, str] = field(default_factory=dict)
     split: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     drawn_split: str = ""
 
     def __str__(self) -> str:
@@ -78,6 +80,8 @@ class Summary:
             yield "split", _named(self.split)
         for note in self.notes:
             yield "note", note
+        for warning in self.warnings:
+            yield "WARNING", warning
 
     @property
     def num_features(self) -> int:

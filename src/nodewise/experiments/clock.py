@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -51,10 +52,12 @@ class Clock:
     Attributes:
         budget: The seconds that may be used.
         spent: The seconds that earlier sessions used.
+        enough: Whether nobody wants to wait longer; then no time is left.
     """
 
     budget: float
     spent: float = 0.0
+    enough: Callable[[], bool] = lambda: False
     _began: float = field(default_factory=perf_counter)
 
     @property
@@ -64,4 +67,9 @@ class Clock:
 
     def left(self, share: float = 1.0) -> float:
         """The seconds that are left of a share of the budget; at least 0."""
-        return max(0.0, share * self.budget - self.used)
+        return 0.0 if self.enough() else max(0.0, share * self.budget - self.used)
+
+    @property
+    def over(self) -> str:
+        """Why no time is left, in words."""
+        return "choosing was stopped" if self.enough() else "the time was over"

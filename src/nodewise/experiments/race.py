@@ -12,12 +12,11 @@ from nodewise.experiments.clock import Clock
 from nodewise.experiments.runner import Workers
 from nodewise.experiments.trial import Part, Trial, TrialJob
 from nodewise.randomness import seeded_randomness
+from nodewise.runs.progress import Show
+from nodewise.runs.run import Watch
 from nodewise.training.loop import Epoch
 
-# Called with what is trained and how fast, the seconds used, and the budget in seconds.
-Show = Callable[[str, float, float], None]
-
-DIVERGED, UNTRIED = "diverged", "not tried: the time was over"
+DIVERGED, UNTRIED = "diverged", "not tried"
 
 
 @dataclass
@@ -102,7 +101,7 @@ class Race:
         validated = self.validated(trials)
         for trial in trials:
             if trial not in validated:
-                self.outcomes.setdefault(trial.name, UNTRIED)
+                self.outcomes.setdefault(trial.name, f"{UNTRIED}: {self.clock.over}")
         return validated
 
     def validated(self, trials: Iterable[Trial]) -> list[Trial]:
@@ -125,7 +124,8 @@ class Race:
             if part.seconds <= 0 and not self._must_train(trials):
                 return
             name = f"{what} {i + 1} of {len(trials)}: {trial.name}"
-            answer = TrialJob(trial, part).run(self.stop, self._shower(name))
+            watch = Watch(self._shower(name), self.stop, self.clock.enough)
+            answer = TrialJob(trial, part).run_here(watch)
             yield trial, "diverged" in answer
 
     def _shower(self, name: str) -> Callable[[Epoch], None]:
@@ -151,7 +151,7 @@ class Race:
         if self._pool is None:
             self._pool = self._exits.enter_context(Workers(self.workers))
         self.show(f"{what}: {len(jobs)} side by side", self.clock.used, self.clock.budget)
-        for done, (job, answer) in enumerate(self._pool.run(jobs), 1):
+        for done, (job, answer) in enumerate(self._pool.run(jobs, self.stop), 1):
             if isinstance(answer, NodewiseError):
                 raise answer
             if self.stop() or answer.get("interrupted"):

@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from nodewise.training.recipe import Recipe
 
 # What every process imports; loaded once, in the server that all others are forked from.
-_PRELOADED = ["nodewise.runs.task", "nodewise.training.metrics"]
+_PRELOADED = ["nodewise.runs.task", "nodewise.data.datasets", "nodewise.training.metrics"]
+_LOOK_SECONDS = 0.2  # between two questions whether to stop
 
 
 class AnyJob(Protocol):
@@ -99,7 +100,9 @@ class Job:
 
     def load(self) -> GraphTable:
         """The graph, which the jobs of a process share."""
-        return _load(json.dumps(self.source), self.root)
+        from nodewise.runs.task import file_stamps
+
+        return _load(json.dumps(self.source), self.root, file_stamps(self.source))
 
     def load_recipe(self) -> Recipe:
         """The recipe, with all its settings."""
@@ -153,10 +156,13 @@ class Workers:
         self._over.value = 1
         self._pool.shutdown(cancel_futures=True)
 
-    def run(self, jobs: Sequence[J]) -> Iterator[tuple[J, dict[str, Any] | NodewiseError]]:
+    def run(
+        self, jobs: Sequence[J], stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[J, dict[str, Any] | NodewiseError]]:
         """Run the jobs, first to last; yields each with its record or its error as it ends.
 
-        Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others.
+        Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others;
+        and so does `stop`, which is asked several times a second.
 
         Raises:
             RunError: A process was killed.
@@ -164,8 +170,13 @@ class Workers:
         # An interrupt while a process is being started would leave it behind, unknown to the pool.
         with delaying_interrupts():
             running = {self._pool.submit(_work, job): job for job in jobs}
-        for done in as_completed(running):
-            yield running[done], _outcome(done, running[done].folder)
+        left = set(running)
+        while left:
+            ended, left = wait(left, _LOOK_SECONDS, FIRST_COMPLETED)
+            if stop():
+                self._over.value = 1
+            for done in ended:
+                yield running[done], _outcome(done, running[done].folder)
 
 
 def run_all(
@@ -196,7 +207,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
 
 
 @lru_cache(maxsize=8)  # every random split is another graph
-def _load(source: str, root: Path | None) -> GraphTable:
+def _load(source: str, root: Path | None, stamps: object) -> GraphTable:
     from nodewise.runs.task import load_source
 
     return load_source(json.loads(source), root)

@@ -17,12 +17,14 @@ from typing import Any
 from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
 from nodewise.experiments.clock import Clock
-from nodewise.experiments.race import Race, Show
+from nodewise.experiments.race import Race
 from nodewise.experiments.refit import refit_epochs, refit_share
 from nodewise.experiments.selection_result import CHOICE, SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
+from nodewise.runs.folder import CANDIDATES
+from nodewise.runs.progress import Show
 from nodewise.runs.run import Refit, Task
 from nodewise.training.recipe import Recipe
 
@@ -30,12 +32,9 @@ from nodewise.training.recipe import Recipe
 _SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
 
 
-_CANDIDATES = "candidates"
-
-
 def candidate_folder(folder: Path, name: str) -> Path:
     """Where a candidate's or a control's run is, below the folder of a selection."""
-    return folder / _CANDIDATES / name.replace(", ", "-").replace(" ", "-")
+    return folder / CANDIDATES / name.replace(", ", "-").replace(" ", "-")
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Selection:
     @property
     def candidates(self) -> Path:
         """The folder of all candidates' and controls' runs."""
-        return self.folder / _CANDIDATES
+        return self.folder / CANDIDATES
 
     def check_target(self, target: Path) -> None:
         """Check that the folder for the chosen run does not hold another run.
@@ -96,10 +95,10 @@ class Selection:
         return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
     def known(self) -> Choice | None:
-        """What was chosen before, if the same was asked for."""
+        """What was chosen before, if the same was asked for, and choosing was not stopped."""
         path = self.folder / CHOICE
         record = json.loads(path.read_bytes()) if path.exists() else {}
-        if record.get("asked") != self.asked:
+        if record.get("asked") != self.asked or record.get("stopped"):
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
@@ -158,6 +157,7 @@ def choose(
     selection: Selection,
     show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Choice:
     """Choose, and write `choice.json`; what earlier calls have trained is not trained again.
 
@@ -165,6 +165,8 @@ def choose(
         selection: What is to be chosen.
         show: Called after every epoch with what is trained, the seconds used, and the budget.
         stop: Called after every epoch; true saves and stops.
+        enough: Called after every epoch; true ends choosing as if the time were over. Other
+            processes first end their part.
 
     Raises:
         DivergedError: No candidate could be trained.
@@ -175,7 +177,7 @@ def choose(
     known = selection.known()
     if known is not None:
         return known
-    clock, candidate_set = Clock(selection.budget, selection.spent), selection.candidate_set
+    clock, candidate_set = Clock(selection.budget, selection.spent, enough), selection.candidate_set
     with Race(clock, selection.workers, show, stop) as race:
         controls = race.enter(selection.controls)
         race.train_controls(controls, _SHARES["controls"])
@@ -196,6 +198,7 @@ def choose(
             next(iter(localized), None),
             clock.used,
             selection.budget,
+            stopped=enough(),
         )
         refit = refit_epochs(result.chosen, race) if selection.refit else None
     record = {"asked": selection.asked, **result.record, "refit_epochs": refit}
@@ -208,6 +211,7 @@ def choose_into(
     selection: Selection,
     show: Show = lambda what, used, budget: None,
     stop: Callable[[], bool] = lambda: False,
+    enough: Callable[[], bool] = lambda: False,
 ) -> tuple[Choice, Task]:
     """As `choose`; also the task of the run that goes to `target`, a folder that is checked first.
 
@@ -218,7 +222,7 @@ def choose_into(
         RunError: The folder holds another run.
     """
     selection.check_target(target)
-    choice = choose(selection, show, stop)
+    choice = choose(selection, show, stop, enough)
     return choice, choice.into(target)
 
 

@@ -28,6 +28,7 @@ class SelectionResult:
         best_localized: The best with it; None if there is none.
         seconds: The time it took.
         budget: The time it was allowed.
+        stopped: Whether somebody ended it before.
     """
 
     trials: Sequence[Trial]
@@ -37,6 +38,7 @@ class SelectionResult:
     best_localized: Trial | None
     seconds: float
     budget: float
+    stopped: bool = False
     _gains: dict[tuple[str, str], Gain] = field(default_factory=dict, repr=False)
 
     @property
@@ -109,7 +111,9 @@ class SelectionResult:
                 f"({self.best_global.name})."
             )
         elif self.best_localized is not None or self._left_out:
-            sentences.append("Localization not decided: the time was over; give a longer --budget.")
+            why = "choosing was stopped" if self.stopped else "the time was over"
+            way_out = "" if self.stopped else "; give a longer --budget"
+            sentences.append(f"Localization not decided: {why}{way_out}.")
         if self.graph is not None and self.best_alone is not None:
             alone = self.best_alone.name
             sentences.append(f"The graph: {self.graph} over features alone (best: {alone}).")
@@ -137,6 +141,7 @@ class SelectionResult:
             "val_scores": self._val_scores(),
             "best_epoch": chosen.best().epoch,
             "budget": self.budget,
+            "stopped": self.stopped,
             "seconds": self.seconds,
             "epochs": sum(trial.spent()[0] for trial in (*self.trials, *self.controls)),
             "candidates": [self._about(trial) for trial in self.trials],
@@ -163,7 +168,8 @@ class SelectionResult:
         best = trial.best() if tried else Best()
         epochs, seconds = trial.spent() if tried else (0, 0.0)
         seen = best.epoch >= 0
-        ended = "trained to the end" if tried and trial.is_finished else "stopped by the budget"
+        stop = "stopped" if self.stopped else "stopped by the budget"
+        ended = "trained to the end" if tried and trial.is_finished else stop
         return {
             "name": trial.name,
             "model": trial.model,

@@ -181,7 +181,8 @@ class _Pause:
         self.by_watch = self._watch.stop()
         next_one = self._shortest if self._seen > 1 else 0.0
         seconds = perf_counter() - self._began + next_one
-        return self.by_watch or self._done >= self._part.epochs or seconds > self._part.seconds
+        ended = self._done >= self._part.epochs or seconds > self._part.seconds
+        return self.by_watch or ended or self._watch.enough()
 
 
 @dataclass(frozen=True)
@@ -201,14 +202,14 @@ class TrialJob:
         """The folder of the run."""
         return self.trial.folder
 
-    def run(
-        self,
-        stop: Callable[[], bool] = lambda: False,
-        epoch: Callable[[Epoch], None] = lambda line: None,
-    ) -> dict[str, Any]:
+    def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train; the answer says whether the loss stayed finite."""
+        return self.run_here(Watch(stop=stop))
+
+    def run_here(self, watch: Watch) -> dict[str, Any]:
+        """As `run`, with all callbacks; where the watch has `enough`, the part ends."""
         try:
-            self.trial.train(self.part, Watch(epoch, stop))
+            self.trial.train(self.part, watch)
         except DivergedError as error:
             return {"diverged": str(error)}
         return {}

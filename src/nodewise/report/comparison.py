@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nodewise.report.cells import cell
+from nodewise.training.cells import cell
 from nodewise.training.intervals import difference
 
 Score = tuple[float, tuple[float, float]]

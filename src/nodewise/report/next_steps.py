@@ -22,7 +22,7 @@ def next_steps(group: RunGroup) -> list[str]:
 def more_time(group: RunGroup) -> str | None:
     """Where `auto` had no time for some candidates."""
     tried = [one["outcome"] for one in (group.choice or {}).get("candidates", [])]
-    left = tried.count(UNTRIED)
+    left = sum(outcome.startswith(UNTRIED) for outcome in tried)
     if not left:
         return None
     return f"Give `auto` a longer `--budget`: {left} of {len(tried)} candidates were not tried."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nodewise.report.cells import between, cell, percent
 from nodewise.report.page import Page
 from nodewise.report.run_records import PARTS, RunGroup, RunRecords
+from nodewise.training.cells import between, cell, percent
 from nodewise.training.metrics import METRICS, TITLES
 
 _LOWER = ("log_loss", "calibration_error")

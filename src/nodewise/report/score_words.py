@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nodewise.report.cells import cell
 from nodewise.report.comparison import Comparison
 from nodewise.report.run_records import PARTS, RunGroup
+from nodewise.training.cells import cell
 from nodewise.training.metrics import TITLES
 
 _IMBALANCED = 4  # the largest class has so many times the nodes of the smallest

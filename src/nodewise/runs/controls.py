@@ -114,5 +114,5 @@ def _about(task: Task) -> dict[str, Any]:
 
 
 def _scores(record: Mapping[str, Any]) -> dict[str, Any]:
-    names = (name for name in record if name.startswith(("val_", "test_")) or name == "seconds")
-    return {name: record[name] for name in names}
+    others = ("intervals", "seconds")
+    return {k: v for k, v in record.items() if k.startswith(("val_", "test_")) or k in others}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
 PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
+CANDIDATES = "candidates"  # the folder of the runs from which one is chosen
 _CHECKPOINT = Path("checkpoint") / "last.safetensors"
 
 

@@ -16,11 +16,11 @@ from nodewise.data.fingerprints import names_sha256
 from nodewise.errors import GraphError, NodewiseError, RunError
 from nodewise.io import load_tensors
 from nodewise.runs.export import embed
-from nodewise.runs.folder import MODEL, RESULT, RunFolder
+from nodewise.runs.folder import CANDIDATES, MODEL, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
 from nodewise.training.engines import as_input
 from nodewise.training.inputs import prepare
-from nodewise.training.loop import Epoch
+from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.metrics import record_score
 from nodewise.training.recipe import Recipe
 
@@ -167,21 +167,44 @@ class SavedRun:
 def best_run(path: Path) -> Path:
     """The folder of a run; of several runs in it, the one with the best validation score.
 
+    Of training that was stopped before any run was finished, the best run so far is taken: the one
+    in the folder, of a seed, or among the candidates of the recipe "auto".
+
     Raises:
         RunError: There is no finished run, and none that was stopped after it was validated.
     """
-    if (path / RESULT).exists():
+    if is_finished(path):
         return path
-    runs = [folder.parent for folder in sorted(path.glob(f"seed-*/{RESULT}"))]
-    if not runs and RunFolder(path).best_so_far is not None:
-        return path
-    if not runs:
+    runs = [folder.parent for folder in path.glob(f"seed-*/{RESULT}")]
+    places = [path, *path.glob("seed-*"), *path.glob(f"{CANDIDATES}/*")]
+    scores = {folder: _score_so_far(folder) for folder in sorted(runs or places)}
+    found = {folder: score for folder, score in scores.items() if score is not None}
+    if not found:
         raise RunError(
             str(path),
             "holds no finished run",
             way_out="name a folder that `nodewise train` wrote, or run it again to finish",
         )
-    return max(runs, key=lambda folder: record_score(RunFolder(folder).result or {}))
+    return max(found, key=lambda folder: found[folder])
+
+
+def _score_so_far(folder: Path) -> float | None:
+    """The validation score of a run that is finished or was stopped; None before there is one."""
+    run = RunFolder(folder)
+    if is_finished(folder):
+        return record_score(run.result or {})
+    best = run.best_so_far
+    return None if best is None else float(best[1]["best"]["epoch_accuracy"])
+
+
+def _content(folder: Path) -> tuple[Tensors, dict[str, Any]]:
+    """Weights of the best epoch, and the record; that of a stopped run has no scores."""
+    run = RunFolder(folder)
+    if run.result is not None:
+        return load_tensors(folder / MODEL)[0], run.result
+    weights, about = run.best_so_far or ({}, {})
+    numbers = {"epochs": about["epoch"], "best_epoch": int(about["best"]["epoch"])}
+    return weights, {"interrupted": True, "model": run.config["model"], **numbers}
 
 
 def class_labels(names: Sequence[str]) -> NDArray[Any]:
@@ -205,13 +228,10 @@ def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu"
         RunError: A file is missing, damaged, or of another model.
     """
     folder = best_run(Path(path))
-    run = RunFolder(folder)
-    config, record = run.config, run.result
-    if record is None:
-        weights, about = run.best_so_far or ({}, {})
-        record = {"interrupted": True, "epochs": about["epoch"], "model": config["model"]}
-    else:
-        weights, _ = load_tensors(folder / MODEL)
+    config = RunFolder(folder).config
+    weights, record = _content(folder)
+    if folder.parent == Path(path) / CANDIDATES:  # it has not been chosen yet
+        record = {**record, "interrupted": True}
     try:
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
         graph = config["graph"]

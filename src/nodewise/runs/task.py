@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nodewise.data.datasets import load_dataset, load_without_split
 from nodewise.data.drawn_splits import hold_out, sensible_split
 from nodewise.data.graph import GraphTable
 from nodewise.data.options import ReadOptions
@@ -87,14 +86,7 @@ class TaskMaker:
     @property
     def graph(self) -> GraphTable:
         """The graph, the same object for the same source."""
-        return _shared(json.dumps(self.source), self.root, self._versions)
-
-    @property
-    def _versions(self) -> tuple[tuple[int, int], ...]:
-        """Size and time of each file, so that one that has changed is read again."""
-        paths = map(Path, self.source.get("files", {}).values())
-        found = [path.stat() for path in paths if path.exists()]  # reading reports a missing one
-        return tuple((about.st_size, about.st_mtime_ns) for about in found)
+        return _shared(json.dumps(self.source), self.root, file_stamps(self.source))
 
     def __call__(self, model: str, recipe: Recipe) -> Task:
         """A model of the zoo on that graph."""
@@ -102,8 +94,15 @@ class TaskMaker:
 
 
 @lru_cache(maxsize=8)  # every random split is another graph
-def _shared(source: str, root: Path | None, versions: tuple[tuple[int, int], ...]) -> GraphTable:
+def _shared(source: str, root: Path | None, stamps: object) -> GraphTable:
     return load_source(json.loads(source), root)
+
+
+def file_stamps(source: Mapping[str, Any]) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of change of a source's files: equal for the same content."""
+    found = (Path(path).resolve() for path in source.get("files", {}).values())
+    stats = ((path, path.stat()) for path in found if path.exists())
+    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
 def load_source(
@@ -146,6 +145,8 @@ def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = 
         TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
     if "files" not in source:
+        from nodewise.data.datasets import load_without_split  # not for tables
+
         return describe(load_without_split(_dataset_name(source), root), dict(source))
     fitted = RunFolder(run).preprocessing
     files = find_files(source, run)
@@ -158,6 +159,8 @@ def split_of(data: Data) -> Split:
 
 
 def _load_dataset(source: Mapping[str, Any], root: str | Path | None) -> GraphTable:
+    from nodewise.data.datasets import load_dataset
+
     dataset, name = _dataset_name(source), str(source.get("split", "default"))
     split: Any = None if name == "default" else int(name) if name.isdigit() else name
     data = load_dataset(dataset, root, split=split, seed=int(source.get("split_seed", 0)))

@@ -86,7 +86,7 @@ class ParquetSource(Source):
     def __init__(self, path: Path) -> None:
         from pyarrow import parquet
 
-        self.name = str(path)
+        self.name, self._path = str(path), path
         try:
             self._file = parquet.ParquetFile(path)
         except Exception as error:  # Arrow has an exception for each way of being damaged
@@ -101,12 +101,18 @@ class ParquetSource(Source):
         """
         try:
             # An index that pandas saved is read as a column, like any other.
-            with self._file as file:
+            with self._opened() as file:
                 frame = file.read().to_pandas(ignore_metadata=True)
         except Exception as error:
             raise self._broken(error) from error
         source = FrameSource(self.name, frame).read(as_text)
         return SourceTable(self.name, source.frame, lambda row: f"row {row + 1}")
+
+    def _opened(self) -> Any:
+        """The file, opened again if it was read before."""
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(self._path) if self._file.closed else self._file
 
     def _broken(self, error: Exception) -> TableError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

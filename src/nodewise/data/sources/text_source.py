@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nodewise.data.sources.dialect import Dialect, not_utf8
 from nodewise.data.sources.input_file import damaged_gzip, unpacked, unreadable
-from nodewise.data.sources.source import Source, SourceTable
+from nodewise.data.sources.source import Source, SourceTable, among
 from nodewise.errors import TableError
 
 # What people write for a number they do not have. In columns of names only an empty cell is
@@ -52,7 +55,22 @@ class TextSource(Source):
             raise TableError(
                 self.name, "has a header and no rows", way_out="give a row for each node or edge"
             )
+        if self._dialect.first_row:
+            self._check_no_header_within(table)
         return SourceTable(self.name, table.to_pandas(), self._lines.place, self._lines.cell)
+
+    def _check_no_header_within(self, table: Any) -> None:
+        """Check that no row equals the header, as where files were joined with theirs."""
+        rows = _rows_equal(table, self.columns)
+        if rows:
+            raise TableError(
+                self.name,
+                f"the header again, as where files are joined{among(len(rows), 'lines')}",
+                row=self._lines.place(rows[0]),
+                value=self._dialect.delimiter.join(self.columns),
+                way_out="delete the line; to join files, leave out the header of the second: "
+                "(cat a.csv; tail -n +2 b.csv) > both.csv",
+            )
 
     def _arrow(self, stream: BinaryIO, as_text: Collection[str]) -> Any:
         import pyarrow as pa
@@ -74,6 +92,33 @@ class TextSource(Source):
         if any(pa.types.is_binary(field.type) for field in table.schema):
             raise self._lines.diagnosis("bytes that are no text")
         return table
+
+
+def _rows_equal(table: Any, cells: Sequence[str]) -> list[int]:
+    """The numbers of the rows of an Arrow table that have these cells."""
+    rows = np.flatnonzero(_where_equal(table.column(0), cells[0]))
+    for column, cell in zip(table.columns[1:], cells[1:], strict=True):
+        if not rows.size:
+            break
+        rows = rows[_where_equal(column.take(rows), cell)]
+    return [int(row) for row in rows]
+
+
+def _where_equal(column: Any, cell: str) -> NDArray[np.bool_]:
+    """Where an Arrow column has a cell of the header; most columns of numbers cannot have it."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    written = "" if cell.startswith("(unnamed ") else cell
+    if not written and not pa.types.is_string(column.type):
+        return np.asarray(column.is_null())
+    if pa.types.is_string(column.type):
+        column = compute.utf8_trim_whitespace(column)
+    try:
+        value = pa.scalar(written).cast(column.type)
+    except pa.ArrowException:
+        return np.zeros(len(column), np.bool_)
+    return np.asarray(compute.equal(column, value).fill_null(False))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Progress bars on a terminal; nothing is shown elsewhere."""
+"""Progress bars on a terminal, elsewhere nothing or plain lines.
+
+This module does not import torch.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nodewise.report.cells import cell
+from nodewise.training.cells import cell
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -16,9 +19,12 @@ if TYPE_CHECKING:
 
 Line = dict[str, Any]
 
+# Called with what is trained and how fast, the seconds used, and the budget in seconds.
+Show = Callable[[str, float, float], None]
 
 # Rich forgets steps that are older than half a minute; runs take longer.
 _A_DAY = 24 * 3600.0
+_BETWEEN_LINES = 5.0  # seconds
 
 
 def make_progress(quiet: bool, *fields: str, timed: bool = True, counts: bool = True) -> Progress:
@@ -52,10 +58,17 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True, counts: bool = 
 
 @contextmanager
 def epoch_progress(
-    description: str, rule: StoppingRule, quiet: bool
+    description: str, rule: StoppingRule, quiet: bool, lines: bool = False
 ) -> Iterator[Callable[[Line], None]]:
-    """Yield a function to call after every epoch; it shows loss, score, speed and time left."""
-    with make_progress(quiet, "state") as progress:
+    """Yield a function to call after every epoch; it shows loss, score, speed and time left.
+
+    Args:
+        description: What is trained.
+        rule: Its stopping rule.
+        quiet: Show nothing.
+        lines: Whether to print lines where there is no terminal.
+    """
+    with _progress(quiet, lines, "state") as (progress, tell):
         task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
         began, count = perf_counter(), 0
 
@@ -66,8 +79,56 @@ def epoch_progress(
             total, done = expected_epochs(rule, line), line["epoch"] + 1
             state = _state(line, rule.metric, speed)
             progress.update(task, total=total, completed=done, state=state)
+            left = duration((total - done) / speed)
+            tell(f"{description}: epoch {done}, {state}, about {left} left")
 
         yield show
+
+
+@contextmanager
+def choosing_progress(budget: float, quiet: bool, lines: bool = False) -> Iterator[Show]:
+    """Yield a function to call while a model is chosen; it shows which one, and the time.
+
+    Args:
+        budget: The seconds that it may take.
+        quiet: Show nothing.
+        lines: Whether to print lines where there is no terminal.
+    """
+    with _progress(quiet, lines, counts=False) as (progress, tell):
+        bar = progress.add_task("choosing", total=budget)
+
+        def show(what: str, used: float, budget: float) -> None:
+            progress.update(bar, description=what, completed=used, total=budget)
+            tell(f"{what}, {used:.0f} of {budget:.0f} s")
+
+        yield show
+
+
+@contextmanager
+def _progress(
+    quiet: bool, lines: bool, *fields: str, counts: bool = True
+) -> Iterator[tuple[Progress, Callable[[str], None]]]:
+    """A bar, and a function that prints lines where there is no terminal for it."""
+    progress = make_progress(quiet, *fields, counts=counts)
+    with progress, _printed(lines and not quiet and progress.disable) as tell:
+        yield progress, tell
+
+
+@contextmanager
+def _printed(wanted: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that prints the newest text every few seconds, and at the end."""
+    newest, printed, at = "", "", perf_counter()
+
+    def tell(text: str) -> None:
+        nonlocal newest, printed, at
+        newest = text
+        if wanted and perf_counter() - at >= _BETWEEN_LINES:
+            print(text, flush=True)
+            printed, at = text, perf_counter()
+
+    yield tell
+    if wanted and newest != printed:
+        print(newest, flush=True)
 
 
 def expected_epochs(rule: StoppingRule, line: Line) -> int:
