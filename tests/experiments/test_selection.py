@@ -210,6 +210,16 @@ def test_halves_of_validation_nodes_are_learned_and_score_in_turn(tmp_path: Path
         assert sorted([*part.train, *part.val]) == sorted([*trial.task().split.train, *val])
 
 
+def test_the_temperature_of_a_refit_is_that_from_before(tmp_path: Path) -> None:
+    asked = selection(tmp_path, fixed={"calibration": "temperature"})
+    choice, task = choose_into(tmp_path / "run", asked)
+    before = RunFolder(choice.trial.folder).result
+    assert (
+        before is not None
+        and train_in(tmp_path / "run", task, 0)["temperature"] == before["temperature"]
+    )
+
+
 def test_without_time_for_a_refit_there_is_none(tmp_path: Path) -> None:
     assert choose(selection(tmp_path, budget=1e-6)).record["refit_epochs"] is None
 

@@ -134,7 +134,9 @@ class Choice:
     def refit(self) -> Refit | None:
         """How its model learns from validation nodes too; None if it does not."""
         epochs = self.record["refit_epochs"]
-        return None if epochs is None else Refit(epochs, self.record["val_scores"])
+        if epochs is None:
+            return None
+        return Refit(epochs, self.record["val_scores"], self.record["temperature"])
 
     def task(self) -> Task:
         """The chosen model's task, on training nodes or on validation nodes too."""
@@ -201,7 +203,10 @@ def choose(
             stopped=enough(),
         )
         refit = refit_epochs(result.chosen, race) if selection.refit else None
-    record = {"asked": selection.asked, **result.record, "refit_epochs": refit}
+    calibrated = result.chosen.recipe.optimization.calibration == "temperature"
+    temperature = result.chosen.finish()["temperature"] if refit and calibrated else None
+    of_refit = {"refit_epochs": refit, "temperature": temperature}
+    record = {"asked": selection.asked, **result.record, **of_refit}
     write_json(selection.folder / CHOICE, record)
     return Choice(record, result.chosen)
 

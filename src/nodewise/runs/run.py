@@ -55,10 +55,16 @@ class Refit:
     Attributes:
         epochs: For so many epochs: there are no nodes left to choose one.
         scores: The scores on validation nodes from before, by their names in a record.
+        temperature: The temperature from before, if the recipe asks for one.
     """
 
     epochs: int
     scores: Mapping[str, float]
+    temperature: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is set, as `config.toml` has it."""
+        return {key: value for key, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ class Task:
                 **({"weighted": True} if self.graph.edge_weight is not None else {}),
             },
             "settings": self.recipe.settings,
-            **({} if self.refit is None else {"refit": vars(self.refit)}),
+            **({} if self.refit is None else {"refit": self.refit.to_dict()}),
         }
 
     def fresh_model(self) -> Module:
@@ -251,13 +257,18 @@ def train(
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)
     logits, calibration = engine.logits(), {}
     if task.recipe.optimization.calibration == "temperature":
-        nodes = task.split.val
-        temperature = best_temperature(
-            logits.cpu().numpy()[nodes], task.data.y.cpu().numpy()[nodes]
-        )
+        temperature = _temperature(task, logits)
         logits, calibration = logits / temperature, {"temperature": temperature}
     record = record_of(task, seed, engine.model, progress, logits)
     return Trained(engine, {**record, **calibration}, logits)
+
+
+def _temperature(task: Task, logits: Tensor) -> float:
+    """The best temperature on validation nodes; of a refit, which has learned them, that before."""
+    if task.refit is not None and task.refit.temperature is not None:
+        return task.refit.temperature
+    nodes = task.split.val
+    return best_temperature(logits.cpu().numpy()[nodes], task.data.y.cpu().numpy()[nodes])
 
 
 def record_of(
