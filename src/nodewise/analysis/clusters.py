@@ -98,8 +98,10 @@ def _partition(
     """The silhouette, the cluster of each row, and the centers."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
+    from threadpoolctl import threadpool_limits
 
-    fitted = KMeans(count, n_init=3, random_state=0).fit(rows)
+    with threadpool_limits(1):  # threads that wait for a core take longer than these few rows
+        fitted = KMeans(count, n_init=3, random_state=0).fit(rows)
     labels = fitted.labels_.astype(np.int64)
     sample = np.random.default_rng(0).permutation(len(rows))[:_SCORED]
     if not 1 < len(np.unique(labels[sample])) < len(sample):

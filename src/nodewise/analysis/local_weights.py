@@ -65,15 +65,21 @@ class LocalWeights:
         return in_parts(self.modulation, self.num_nodes)
 
     @cached_property
+    def _sizes(self) -> tuple[Tensor, Tensor]:
+        """|W_v - W|^2 and |a_v - 1|^2 + |b_v|^2, shape (N,) each."""
+        columns, squares = self.weight.sum(1), self.weight.square().sum(1)
+        out, sizes = self.weight.size(1), []
+        for _, a, b in self.parts():
+            a_squares, b_squares = a.square(), b.square()
+            of_weights = a_squares * squares + 2 * a * b * columns + out * b_squares
+            sizes.append((of_weights.sum((1, 2)), (a_squares + b_squares).sum((1, 2))))
+        of_weights, of_scales = (torch.cat(part) for part in zip(*sizes, strict=True))
+        return of_weights, of_scales
+
+    @cached_property
     def distance(self) -> NDArray[np.float64]:
         """|W_v - W|, the Frobenius norm over all heads, shape (N,)."""
-        columns, squares = self.weight.sum(1), self.weight.square().sum(1)
-        out = self.weight.size(1)
-        parts = [
-            (a.square() * squares + 2 * a * b * columns + out * b.square()).sum((1, 2))
-            for _, a, b in self.parts()
-        ]
-        return np.asarray(torch.cat(parts).clamp(min=0).double().sqrt().cpu().numpy())
+        return np.asarray(self._sizes[0].clamp(min=0).double().sqrt().cpu().numpy())
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
@@ -92,13 +98,11 @@ class LocalWeights:
 
         Zero for a node whose local model is the global one.
         """
-        a_node, b_node = self.of_node(node)
-        length = _squares(a_node[None], b_node[None])
-        cosines = []
-        for _, a, b in self.parts():
-            product = (a * a_node + b * b_node).sum((1, 2))
-            cosines.append(product / (length * _squares(a, b)).sqrt().clamp(min=1e-30))
-        return np.asarray(torch.cat(cosines).double().cpu().numpy())
+        a_node, b_node = (part.flatten() for part in self.of_node(node))
+        products = [a.flatten(1) @ a_node + b.flatten(1) @ b_node for _, a, b in self.parts()]
+        lengths = self._sizes[1].sqrt()
+        cosine = torch.cat(products) / (lengths * lengths[node]).clamp(min=1e-30)
+        return np.asarray(cosine.double().cpu().numpy())
 
     def similar(self, node: int, top: int) -> list[tuple[int, float]]:
         """The nodes with the most similar local models, and the cosines, best first."""
@@ -119,8 +123,3 @@ class LocalWeights:
         """The local models of some nodes, (n, 2 H in), until all nodes were there."""
         for _, a, b in self.parts():
             yield torch.cat([a.flatten(1), b.flatten(1)], 1)
-
-
-def _squares(a: Tensor, b: Tensor) -> Tensor:
-    """|a|^2 + |b|^2 of some nodes, shape (n,)."""
-    return a.square().sum((1, 2)) + b.square().sum((1, 2))

@@ -23,7 +23,7 @@ from nodewise.training.engines import TrainingGraph
 from nodewise.training.metrics import confusion, reliability
 
 _EXTREMES = 10  # nodes shown at either end
-_SCALES_AT_ONCE = 2**24  # which bounds the memory of `in_parts`
+_SCALES_AT_ONCE = 2**20  # which bounds the memory of `in_parts`, and stays in the cache
 
 
 def diagnose(
