@@ -1,9 +1,9 @@
 r"""W_v of the first layer for all nodes, without building any: distances, similar nodes, a map.
 
 The local model of a node is (a_v - 1, b_v) of the layer that acts on the features; zero is the
-global model. It has two numbers for each feature and head, too many to keep for all nodes, so they
-are generated from codes for some nodes at a time. With w_i the column of W that belongs to feature
-i, of length `out`,
+global model. It has two numbers for each feature and head, too many to keep for all nodes of a
+large graph; they are generated from codes for some nodes at a time. With w_i the column of W that
+belongs to feature i, of length `out`,
 
 .. math::
     \lVert W_v - W \rVert^2 = \sum_i (a_i - 1)^2 \lVert w_i \rVert^2
@@ -26,6 +26,8 @@ from nodewise.analysis.subject import Subject
 from nodewise.nn.modulation import Modulation
 from nodewise.ops.sparse import as_features
 from nodewise.runs.diagnostics import first_modulation, in_parts
+
+_KEPT = 2**26  # scales and shifts of small graphs are kept, 256 MB at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,13 @@ class LocalWeights:
 
     def parts(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Some nodes with their a_v - 1 and b_v, (n, H, in) each, until all nodes were there."""
+        if 2 * self.modulation.count <= _KEPT:
+            return iter(self._kept)
         return in_parts(self.modulation, self.num_nodes)
+
+    @cached_property
+    def _kept(self) -> list[tuple[Tensor, Tensor, Tensor]]:
+        return list(in_parts(self.modulation, self.num_nodes))
 
     @cached_property
     def _sizes(self) -> tuple[Tensor, Tensor]:

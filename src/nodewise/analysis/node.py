@@ -120,10 +120,10 @@ class NodeAnalysis:
     def _features(self) -> str:
         if self.distance is None:
             return ""
-        changed = [each for each in self.features[:_NAMED] if each.effect]
-        told = [f"{each.name} ({_told(each)})" for each in changed]
-        found = f"The features whose evidence its own weights change most are {_listed(told)}."
-        return found if told else ""
+        told = [f"{each.name} ({_told(each)})" for each in self.features[:_NAMED] if each.effect]
+        if not told:
+            return ""
+        return f"The features whose evidence its own weights change most are {_listed(told)}."
 
     def _edges(self) -> str:
         if "edge" not in self.levels:
@@ -148,12 +148,11 @@ class NodeAnalysis:
 
 
 def _told(feature: Feature) -> str:
-    """What localization does to a feature's evidence, as a clause."""
-    side = "for" if feature.local_evidence > 0 else "against"
+    """What localization does to a feature's evidence for the prediction, as a clause."""
+    side, other = ("for", "against") if feature.local_evidence > 0 else ("against", "for")
     if feature.change == "flipped":
-        before = "against" if side == "for" else "for"
-        return f"from {before} to {side} the prediction"
-    return f"{'more' if feature.change == 'up' else 'less'} {side} it"
+        return f"turned from evidence {other} it to evidence {side} it"
+    return f"{'stronger' if feature.change == 'up' else 'weaker'} evidence {side} it"
 
 
 def _listed(parts: list[str]) -> str:

@@ -29,11 +29,12 @@ def known_split(data: Data, sha256: str | None = None) -> Split | None:
         The split, or None where it is not known.
     """
     masks = _of_masks(data)
-    if sha256 is None or (masks is not None and masks.sha256() == sha256):
+    known = masks is not None and masks.sha256() == sha256
+    if sha256 is None or known or data.get("y") is None:
         return masks
     try:
         drawn = sensible_split(data.y)[0] if masks is None else _held_out(masks, data)
-    except (SplitError, AttributeError):  # no labels, or too few
+    except SplitError:  # too few labels
         return masks
     return drawn if drawn.sha256() == sha256 else masks
 
