@@ -24,6 +24,17 @@ def test_with_one_layer_evidence_is_the_centered_row_of_the_matrix() -> None:
         torch.testing.assert_close(found, (weight[2] - weight.mean(0)).detach())
 
 
+def test_local_evidence_is_that_of_the_matrix_of_the_node() -> None:
+    view = random_view("LGAT")
+    opened, local = Opened(view.subject), LocalWeights.of(view.subject)
+    assert local is not None
+    direction = class_direction(opened, 5, 2).view(8, 8)
+    scale, shift = local.modulation.scale[5:6], local.modulation.shift[5:6]
+    own = reference.localized_weight(local.weight, scale, shift)[0]
+    expected = torch.einsum("ho,hoi->i", direction, own).detach()
+    torch.testing.assert_close(evidence(opened, local, 5, 2)[1], expected)
+
+
 def test_the_direction_is_the_gradient_of_a_bias_of_the_first_layer() -> None:
     view = random_view("LGAT", bias=True)
     model, subject = view.subject.layered, view.subject

@@ -61,6 +61,8 @@ def test_corrected_and_spoiled_are_the_difference_of_two_accuracies() -> None:
     assert corrected["id"].tolist() == np.flatnonzero(after & ~before & (y >= 0)).tolist()
     assert spoiled["id"].tolist() == np.flatnonzero(before & ~after & (y >= 0)).tolist()
     assert len(corrected) and len(spoiled)
+    assert view.graph.corrected["id"].tolist() == corrected["id"].tolist()
+    assert view.graph.spoiled["id"].tolist() == spoiled["id"].tolist()
     counts = view.graph.counts["labeled"]
     assert (counts.nodes, counts.corrected, counts.spoiled) == (54, len(corrected), len(spoiled))
     gain = counts.corrected - counts.spoiled
