@@ -61,10 +61,17 @@ def spine(graph: Graph) -> list[str]:
 
 
 def places(graph: Graph) -> dict[str, tuple[float, float]]:
-    """Where each package stands: above what it imports; at the right, what no other imports."""
+    """Where each package stands: above what it imports; at the right, what no other imports.
+
+    Where two would stand at one place, one of them goes to the other side.
+    """
     chain, imported_ones = spine(graph), set().union(*graph.values())
     sides = {name: -2.2 if name in imported_ones else 2.2 for name in graph if name not in chain}
-    return {name: (sides.get(name, 0.0), float(depth(graph, name))) for name in graph}
+    at: dict[str, tuple[float, float]] = {}
+    for name in sorted(graph, reverse=True):
+        x, y = sides.get(name, 0.0), float(depth(graph, name))
+        at[name] = (-x if (x, y) in at.values() else x, y)
+    return at
 
 
 def main() -> None:

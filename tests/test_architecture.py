@@ -13,7 +13,7 @@ SRC = Path(nodewise.__file__).parent
 ROOT = ("_version", "errors", "io", "randomness")
 # A package may import those before it in one of these rows, and whatever those may import.
 ROWS = (
-    ("ops", "nn", "models", "training", "runs", "experiments", "report", "cli"),
+    ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),
     ("ops", "data", "training"),
     ("models", "testing"),
     ("experiments", "workflow", "estimator"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nodewise._version import __version__
 
 if TYPE_CHECKING:
+    from nodewise.analysis.view import analyze as analyze
     from nodewise.data.datasets import load_dataset as load_dataset
     from nodewise.data.drawn_splits import random_split as random_split
     from nodewise.data.drawn_splits import sensible_split as sensible_split
@@ -52,6 +53,7 @@ _HOME = {
     "Recipe": "nodewise.training.recipe",
     "SavedRun": "nodewise.runs.saved",
     "Split": "nodewise.data.splits",
+    "analyze": "nodewise.analysis.view",
     "build_model": "nodewise.models.zoo",
     "from_networkx": "nodewise.data.sources.networkx_graph",
     "from_pandas": "nodewise.data.read_graph",
@@ -82,6 +84,7 @@ __all__ = [
     "SavedRun",
     "Split",
     "__version__",
+    "analyze",
     "build_model",
     "from_networkx",
     "from_pandas",

@@ -206,9 +206,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: A graph, for all its nodes; or numbers of nodes of the bound graph.
         """
-        if "model_" not in vars(self):
-            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
-        run = SavedRun.of(Path("this classifier"), self._config, self.result_, self.model_)
+        run = self.as_run()
         bound = self._bound_to(X)
         if bound is not None:
             nodes = bound.nodes(X)
@@ -216,6 +214,16 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data: Any = X
         check_graph(data.x, data.edge_index)
         return run.predict_proba(data)
+
+    def as_run(self) -> SavedRun:
+        """The fitted model with its configuration and its record, as `nodewise.load_run` has them.
+
+        Raises:
+            NotFittedError: `fit` was not called.
+        """
+        if "model_" not in vars(self):
+            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
+        return SavedRun.of(Path("this classifier"), self._config, self.result_, self.model_)
 
     def score(
         self,

@@ -15,6 +15,7 @@ from nodewise.cli import (
     datasets,
     demo,
     evaluate,
+    inspect,
     models,
     predict,
     report,
@@ -39,6 +40,7 @@ app.command()(models.models)
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
+app.command()(inspect.inspect)
 app.command()(reproduce.reproduce)
 app.command()(report.report)
 app.command()(search.search)

@@ -9,12 +9,16 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from nodewise.data.options import ReadOptions
 from nodewise.errors import InputError
+
+if TYPE_CHECKING:
+    from nodewise.data.graph import GraphTable
+    from nodewise.runs.saved import SavedRun
 
 PANEL = "Your own graph"
 Nodes = Annotated[
@@ -98,6 +102,33 @@ def graph_source(
             way_out="name a column that says train, val or test with --split-column",
         )
     return files_source(files, ReadOptions(**chosen), split_seed)
+
+
+def graph_of_run(
+    run: SavedRun, dataset: str | None, files: Mapping[str, str], root: Path | None
+) -> GraphTable:
+    """The graph to apply a run to: the given tables or data set, or that of training.
+
+    Args:
+        run: The run.
+        dataset: A data set's name, or None.
+        files: What `files_of` returned.
+        root: The folder of raw files.
+
+    Raises:
+        InputError: There are two graphs, or that of training was in memory.
+        TableError: A table is wrong, or is not the one of training.
+    """
+    from nodewise.runs.task import read_source
+
+    if files and dataset is not None:
+        raise not_one_graph(dataset)
+    source = run.config["graph"]
+    if files:
+        source = {"files": files}
+    elif dataset is not None:
+        source = {"dataset": dataset}
+    return read_source(source, run.folder, root)
 
 
 def name_of(source: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.graph_options import Edges, Nodes, files_of, not_one_graph
+from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
 from nodewise.cli.options import (
     Device,
     Json,
@@ -21,7 +21,6 @@ from nodewise.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from nodewise.data.graph import GraphTable
     from nodewise.runs.saved import SavedRun
 
 DatasetName = Annotated[
@@ -68,7 +67,7 @@ def predict(
     _check_paths(out, embeddings)
     model = load_run(run, device=device)
     files = files_of(nodes, edges)
-    graph = _graph(model, dataset, files, root)
+    graph = graph_of_run(model, dataset, files, root)
     data = graph.data.to(device)
     if threads is None:
         set_threads_for(data.edge_index.size(1))
@@ -112,19 +111,3 @@ def _check_paths(out: Path, embeddings: Path | None) -> None:
         if embeddings.resolve() == out.resolve():
             way_out = "give them different names"
             raise InputError("--embeddings", "is the file of --out", value=out, way_out=way_out)
-
-
-def _graph(
-    model: SavedRun, dataset: str | None, files: dict[str, str], root: Path | None
-) -> GraphTable:
-    """The graph to predict: the given tables or data set, or that of training."""
-    from nodewise.runs.task import read_source
-
-    if files and dataset is not None:
-        raise not_one_graph(dataset)
-    source = model.config["graph"]
-    if files:
-        source = {"files": files}
-    elif dataset is not None:
-        source = {"dataset": dataset}
-    return read_source(source, model.folder, root)

@@ -174,6 +174,19 @@ class Classifier(Module):
         """
         return self._through(0, x, edge_index, edge_weight)[0]
 
+    def layer_inputs(
+        self, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> list[Features]:
+        """The input of every layer, before dropout, first to last.
+
+        Args:
+            x: The features, as `forward` takes them.
+            edge_index: The edges, as `forward` takes them.
+            edge_weight: A weight for each edge, where the aggregator takes one.
+        """
+        graph = (edge_index, edge_weight)
+        return [self._through(count, x, *graph)[0] for count in range(self.depth)]
+
     def _through(
         self,
         count: int,

@@ -20,6 +20,7 @@ from nodewise.nn.aggregators import (
 from nodewise.nn.block import Block, BlockRule
 from nodewise.nn.context import Context
 from nodewise.nn.film_conv import FilmConv
+from nodewise.nn.levels import with_levels
 from nodewise.nn.localize import localize
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulation, Modulations
@@ -51,4 +52,5 @@ __all__ = [
     "Sum",
     "WeightedSum",
     "localize",
+    "with_levels",
 ]

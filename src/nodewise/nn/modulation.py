@@ -32,6 +32,7 @@ class Modulation:
         make_scale: Computes a - 1.
         make_shift: Computes b.
         attention: The target of edge scales in the penalty instead of one, shape (E, H).
+        make_rows: Computes a - 1 and b of some rows only; None where that saves nothing.
     """
 
     level: str
@@ -41,6 +42,7 @@ class Modulation:
     make_scale: Callable[[], Tensor] = field(repr=False)
     make_shift: Callable[[], Tensor] = field(repr=False)
     attention: Tensor | None = None
+    make_rows: Callable[[Tensor], tuple[Tensor, Tensor]] | None = field(default=None, repr=False)
 
     @cached_property
     def _squares(self) -> tuple[Tensor, Tensor]:
@@ -65,6 +67,16 @@ class Modulation:
     def shift(self) -> Tensor:
         """b, shaped as a."""
         return self.make_shift()
+
+    def rows(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """a - 1 and b of some targets (or edges), without those of all others where it can be.
+
+        Args:
+            index: Numbers of targets (or of edges, sorted as the kernels have them), shape (n,).
+        """
+        if self.make_rows is not None:
+            return self.make_rows(index)
+        return self.scale[index] - 1, self.shift[index]
 
 
 class Modulations(Sequence[Modulation]):
@@ -169,6 +181,10 @@ class NodeModulator(Module):
             self.heads,
             lambda: modulation(*scale, SLOPE),
             lambda: modulation(*shift, SLOPE),
+            make_rows=lambda index: (
+                modulation(scale[0][index], scale[1], SLOPE),
+                modulation(shift[0][index], shift[1], SLOPE),
+            ),
         )
 
     def __repr__(self) -> str:

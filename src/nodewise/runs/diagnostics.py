@@ -5,7 +5,7 @@ Everything is computed when training ends and written to `diagnostics.json`; a p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -16,16 +16,16 @@ from torch.nn import Module
 
 from nodewise.data.splits import Split
 from nodewise.models.classifier import Classifier
-from nodewise.nn.base_conv import BaseConv
-from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.ops.sparse import Features, as_features, take_rows
+from nodewise.nn.levels import levels_of, with_levels
+from nodewise.nn.modulation import Modulation
+from nodewise.ops.sparse import Features
 from nodewise.runs.curves import curves_of
 from nodewise.runs.unlabeled import name_of, unlabeled_predictions
 from nodewise.training.engines import TrainingGraph
 from nodewise.training.metrics import Labels, Probabilities, confusion, reliability
 
 _EXTREMES = 10  # nodes shown at either end
-_SCALES_AT_ONCE = 2**24  # which bounds the memory of `localization`
+_SCALES_AT_ONCE = 2**20  # which bounds the memory of `in_parts`, and stays in the cache
 
 
 def diagnose(
@@ -91,27 +91,53 @@ def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
 
 
 @localization.register
-@torch.no_grad()
 def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
     model.eval()
-    if not any(isinstance(conv, LocalizedConv) and conv.node_modulator for conv in model.layers):
+    found = first_modulation(model, graph.x, graph.edge_index, graph.edge_weight)
+    if found is None:
         return None
-    conv, count = model.layers[0], graph.y.numel()
-    x = as_features(model.first_rows(graph.x, graph.edge_index, graph.edge_weight))
-    block = conv.block(graph.edge_index, (count, count), graph.edge_weight)
-    size = max(1, _SCALES_AT_ONCE // (conv.heads * conv.widths[0]))
-    parts = []
+    parts = in_parts(found, graph.y.numel())
+    return torch.cat([torch.stack([_mean_square(a), _mean_square(b)], 1) for _, a, b in parts])
+
+
+def _mean_square(rows: Tensor) -> Tensor:
+    return rows.square().mean((1, 2))
+
+
+@torch.no_grad()
+def first_modulation(
+    model: Classifier, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> Modulation | None:
+    """The node level's modulation in the first layer, of all nodes; None without a node level.
+
+    Args:
+        model: The model, in evaluation mode.
+        x: The features, as `forward` takes them.
+        edge_index: The edges.
+        edge_weight: A weight for each edge, or None.
+    """
+    if "node" not in levels_of(model):
+        return None
+    graph = (edge_index, edge_weight)
+    conv = with_levels(model.layers[0], ["node"])
+    _, modulations = conv(model.first_rows(x, *graph), *graph, return_modulations=True)
+    return next(modulation for modulation in modulations if modulation.level == "node")
+
+
+@torch.no_grad()
+def in_parts(modulation: Modulation, count: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Some nodes, and their a - 1 and b, (n, H, in) each, until all nodes were there.
+
+    All together they have features times nodes times heads numbers, which may not fit into memory.
+
+    Args:
+        modulation: What `first_modulation` returned.
+        count: How many nodes there are.
+    """
+    size = max(1, _SCALES_AT_ONCE * count // max(1, modulation.count))
     for first in range(0, count, size):
-        targets = torch.arange(first, min(first + size, count), device=graph.y.device)
-        parts.append(_of_targets(conv, x, *block.restrict(targets)))
-    return torch.cat(parts)
-
-
-def _of_targets(conv: BaseConv, x: Features, block: Any, nodes: Tensor) -> Tensor:
-    _, modulations = conv(take_rows(x, nodes), block, return_modulations=True)
-    node = next(modulation for modulation in modulations if modulation.level == "node")
-    differences = (node.scale - 1, node.shift)
-    return torch.stack([each.square().mean((1, 2)) for each in differences], 1)
+        nodes = torch.arange(first, min(first + size, count))
+        yield nodes, *modulation.rows(nodes)
 
 
 def _extremes(

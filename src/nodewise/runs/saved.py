@@ -103,7 +103,7 @@ class SavedRun:
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
         """
-        logits: Tensor = self.model(*self._inputs(data))
+        logits: Tensor = self.model(*self.inputs(data))
         return logits / self.record["temperature"] if "temperature" in self.record else logits
 
     @torch.no_grad()
@@ -114,9 +114,14 @@ class SavedRun:
             GraphError: The graph has other features or classes, or lacks edge weights.
             InputError: The model is of a kind whose layers are not known.
         """
-        return embed(self.model, *self._inputs(data))
+        return embed(self.model, *self.inputs(data))
 
-    def _inputs(self, data: Data) -> tuple[Any, ...]:
+    def inputs(self, data: Data) -> tuple[Any, ...]:
+        """The arguments of the model for a graph: features, edges, and weights if it takes any.
+
+        Raises:
+            GraphError: The graph has other features or classes, or lacks edge weights.
+        """
         self._check(data)
         x = as_input(self.model, prepare(data.x, self.recipe.optimization.features))
         weights = (data.edge_weight,) if self._is_weighted else ()

@@ -1,0 +1,1 @@
+"""What localization did: to a graph, and to the prediction of a single node."""
