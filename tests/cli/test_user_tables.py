@@ -196,8 +196,8 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 
 
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("sensible_split", "hold_out", "load_dataset"):
-        monkeypatch.setattr(f"nodewise.runs.task.{name}", lambda *_: pytest.fail("drawn"))
+    for name in ("runs.task.sensible_split", "runs.task.hold_out", "data.datasets.load_dataset"):
+        monkeypatch.setattr(f"nodewise.{name}", lambda *_: pytest.fail("drawn"))
     done("predict", "run", "--out", "labels.csv")
 
 

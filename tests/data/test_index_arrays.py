@@ -37,14 +37,18 @@ from nodewise.data.drawn_splits import hold_out
 from nodewise.data.features import to_csr
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
 from nodewise.data.published import cache
-from nodewise.data.published.readers import read_amazon, read_planetoid, read_wikipedia
+from nodewise.data.published.readers import (
+    read_gnn_benchmark,
+    read_heterophilous,
+    read_planetoid,
+)
 from nodewise.data.published.safe_pickle import loads
 from nodewise.data.splits import PARTS as PARTS_OF_A_SPLIT
 from nodewise.data.splits import Split
 from nodewise.data.writers.write_graph import write_graph
 from nodewise.errors import GraphError, InputError, NodewiseError, RawFileError, SplitError
 from tests.data.bad_arrays import BAD_MATRICES, BAD_PAIRS, HUGE, PAIRS, PARTS, Bad
-from tests.data.published.test_readers import wikipedia_arrays
+from tests.data.published.test_readers import heterophilous_arrays
 from tests.data.raw_files import dumps, npz_file, planetoid_files
 
 EDGES = torch.from_numpy(PAIRS.T.copy())
@@ -80,7 +84,7 @@ def npz_adjacency(parts: Parts, folder: Path) -> object:
 def amazon(adjacency: Parts, attributes: Parts) -> object:
     arrays = {**named("adj", adjacency), **named("attr", attributes)}
     labels = {"labels": np.array([0, 1, 0, 1]), "class_names": ["a", "b"]}
-    return read_amazon({"graph.npz": npz_file(**arrays, **labels)})
+    return read_gnn_benchmark({"graph.npz": npz_file(**arrays, **labels)})
 
 
 def planetoid(parts: Parts, _: Path) -> object:
@@ -244,7 +248,7 @@ def npz_edge_index(pairs: Any, folder: Path) -> object:
 def wikipedia(pairs: Any, _: Path) -> object:
     four = {"node_features": np.eye(4), "node_labels": np.array([0, 1, 0, 1])}
     masks = {f"{part}_masks": np.eye(4, dtype=bool) for part in ("train", "val", "test")}
-    return read_wikipedia({"graph.npz": npz_file(**four, **masks, edges=pairs)})
+    return read_heterophilous({"graph.npz": npz_file(**four, **masks, edges=pairs)})
 
 
 def cached_edges(pairs: Any, _: Path) -> object:
@@ -350,7 +354,7 @@ WIKIPEDIA = [
 @pytest.mark.parametrize(("name", "array", "says"), WIKIPEDIA)
 def test_arrays_of_wikipedia_that_do_not_fit(name: str, array: Any, says: str) -> None:
     with pytest.raises(RawFileError) as caught:
-        read_wikipedia({"small.npz": npz_file(**{**wikipedia_arrays(), name: array})})
+        read_heterophilous({"small.npz": npz_file(**{**heterophilous_arrays(), name: array})})
     assert says in str(caught.value) and caught.value.field == f"small.npz, {name}"
 
 
@@ -370,7 +374,7 @@ def test_arrays_of_amazon_that_do_not_fit(name: str, array: Any, says: str) -> N
     arrays = {**named("adj", PARTS), **named("attr", PARTS), "class_names": ["a", "b"]}
     content = npz_file(**{**arrays, "labels": np.array([0, 1, 0, 1]), name: array})
     with pytest.raises(RawFileError) as caught:
-        read_amazon({"small.npz": content})
+        read_gnn_benchmark({"small.npz": content})
     assert says in str(caught.value) and caught.value.field == f"small.npz, {name}"
 
 

@@ -70,7 +70,7 @@ def test_w_v_is_w_scaled_and_shifted_as_the_model_does(trained: list[Job]) -> No
     saved, data = load_run(trained[1].folder), trained[1].task().data
     own, everywhere = node_weights(saved, data)
     with torch.no_grad():
-        _, made = saved.model(*saved._inputs(data), return_modulations=True)
+        _, made = saved.model(*saved.inputs(data), return_modulations=True)
     second = [modulation for modulation in made if modulation.level == "node"][1]
     scale, shift = second.scale[7].detach().numpy(), second.shift[7].detach().numpy()
     weight = saved.model.layers[1].weight.detach().numpy()  # type: ignore[union-attr, index]

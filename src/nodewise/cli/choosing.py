@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
-from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
@@ -44,12 +45,9 @@ def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Ta
             return choose_into(target, selection, show, stop)
     except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
         folder = selection.folder
-        typer.echo(
-            f"nodewise: stopped while choosing, all saved in {folder}; run the same command "
-            "to continue",
-            err=True,
-        )
-        raise typer.Exit(INTERRUPTED) from None
+        raise stopped(
+            f"stopped while choosing, all saved in {folder}; run the same command to continue"
+        ) from None
 
 
 def _print_choice(record: Mapping[str, Any]) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
+from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
-from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import percent
 
@@ -55,8 +56,7 @@ def demo(
                 _train(_jobs(Path(folder), seeds, device), workers, quiet)
                 records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
-            typer.echo("nodewise: stopped by Ctrl-C; nothing was written", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            raise stopped("stopped by Ctrl-C; nothing was written") from None
         rows = _write(out, records, Path(folder))
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
+from nodewise.cli.stopping import stopped
 from nodewise.cli.suite_runs import SuiteOptions, plan_suite, train_jobs, train_suite
 from nodewise.errors import InputError
-from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.interrupts import unmasking_interrupts
 
 if TYPE_CHECKING:
     from nodewise.experiments.suite import Suite
@@ -77,8 +78,7 @@ def reproduce(
         with unmasking_interrupts():
             summary = fill(chosen, SuiteOptions(out, workers, device, root, quiet))
     except KeyboardInterrupt:
-        typer.echo("nodewise: stopped and saved; run the same command to continue", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise stopped("stopped and saved; run the same command to continue") from None
     if json:
         from json import dumps
 

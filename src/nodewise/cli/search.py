@@ -23,9 +23,10 @@ from nodewise.cli.options import (
     check_device,
     with_keys,
 )
+from nodewise.cli.stopping import stopped
 from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
 from nodewise.cli.train_request import keys_of_graph
-from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
+from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import cell
 
@@ -124,10 +125,7 @@ def _run(
                 progress.update(bar, completed=ended_trials(study), best=_best(study, metric))
     except KeyboardInterrupt:
         folder = search.job.folder
-        typer.echo(
-            f"nodewise: stopped, all saved in {folder}; run the same command to continue", err=True
-        )
-        raise typer.Exit(INTERRUPTED) from None
+        raise stopped(f"stopped, all saved in {folder}; run the same command to continue") from None
     if not _best(study, metric):
         if ended_trials(study):
             way_out = "look at the features, or allow more with --trials"

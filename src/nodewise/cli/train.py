@@ -23,9 +23,10 @@ from nodewise.cli.options import (
     set_threads,
     with_keys,
 )
+from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
 from nodewise.cli.train_request import AutoOptions, TrainRequest
-from nodewise.runs.interrupts import INTERRUPTED, asking_to_stop
+from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import epoch_progress
 from nodewise.training.cells import between, heading, percent
 
@@ -190,12 +191,10 @@ def train(
             records = train_seeds(folder, task, range(seed, seed + runs), watch)
     if records[-1]["interrupted"]:
         epochs = records[-1]["epochs"]
-        typer.echo(
-            f"nodewise: stopped after {epochs} epochs of seed {records[-1]['seed']}, all saved in "
-            f"{folder}; run the same command to continue",
-            err=True,
+        raise stopped(
+            f"stopped after {epochs} epochs of seed {records[-1]['seed']}, all saved in {folder}; "
+            "run the same command to continue"
         )
-        raise typer.Exit(INTERRUPTED)
     controls = controls_in(first, task, candidate_folder(folder, FEATURES_ONLY))
     report = _write_report(folder, records, several=runs is not None)
     chosen = {} if choice is None else _about_choice(choice)

@@ -41,9 +41,9 @@ class AutoOptions:
     refit: bool = True
 
     def __post_init__(self) -> None:
-        from nodewise.experiments.clock import parse_budget
-
         if self.budget is not None:
+            from nodewise.experiments.clock import parse_budget
+
             parse_budget(self.budget)  # a wrong one should not wait for a graph to load
 
     def seconds(self, graph: GraphTable) -> float:
