@@ -118,7 +118,6 @@ def test_the_text_stands_alone(program: str, tmp_path: Path) -> None:
         ("train toy -r auto --workers 1 --out run", "epochs/s", "stopped while choosing"),
         ("train toy -r auto --workers 2 --out run", "side by side", "stopped while choosing"),
         ("search toy -m GCN --workers 1 --out run", "0/40", "stopped, all saved in run"),
-        ("reproduce ablation --datasets toy --workers 1 --out run", "runs", "stopped and saved"),
         ("demo --workers 1", "0/15", "nothing was written"),
     ],
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn import model_selection
 
 from tests.docs.pages import ROOT, Step, agree, run, steps
 
@@ -19,8 +20,8 @@ PAGES = sorted(
 @pytest.fixture(autouse=True)
 def _without_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     # scikit-learn's own checks of estimators switch them on, and a tutorial lists all its names.
-    for name in ("HalvingGridSearchCV", "HalvingRandomSearchCV"):
-        monkeypatch.delattr(f"sklearn.model_selection.{name}", raising=False)
+    for name in {"HalvingGridSearchCV", "HalvingRandomSearchCV"} & vars(model_selection).keys():
+        monkeypatch.delattr(model_selection, name)
 
 
 @pytest.mark.parametrize("page", PAGES)

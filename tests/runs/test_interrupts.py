@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nodewise.runs.interrupts import unmasking_interrupts
+from nodewise.runs.interrupts import starting_deaf_processes, unmasking_interrupts
 
 
 def interrupted_import() -> None:
@@ -38,6 +38,19 @@ def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_a_process_is_started_is_not_lost_and_the_process_ignores_it() -> None:
+    wait = "import time; print('waiting', flush=True); time.sleep(60)"
+    with pytest.raises(KeyboardInterrupt), starting_deaf_processes():
+        process = subprocess.Popen([sys.executable, "-c", wait], stdout=subprocess.PIPE)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert process.stdout is not None and process.stdout.readline() == b"waiting\n"
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.2)
+    process.kill()
+    process.communicate()
 
 
 # A command whose imports are interrupted, as by somebody who has thought better of it.

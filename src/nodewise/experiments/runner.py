@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
-from multiprocessing import connection, forkserver, parent_process
+from multiprocessing import connection, forkserver, parent_process, resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -25,7 +25,8 @@ from nodewise.runs.interrupts import (
     INTERRUPTED,
     asking_to_stop,
     delaying_interrupts,
-    ignoring_interrupts,
+    listen,
+    starting_deaf_processes,
 )
 from nodewise.training.freed_memory import keep_freed_memory
 
@@ -141,7 +142,8 @@ class Workers:
     def __init__(self, count: int) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
-        with ignoring_interrupts():
+        resource_tracker.ensure_running()  # protects itself from Ctrl-C, and would unblock it below
+        with starting_deaf_processes():
             # Inherited: Ctrl-C reaches all processes, and only those at work can handle it.
             forkserver.ensure_running()
         # No lock: a process that is killed while it reads must not keep the others waiting.
@@ -222,6 +224,7 @@ def _start(over: Any) -> None:
 
     global _over
     _over = over
+    listen()
     torch.set_num_threads(1)
     keep_freed_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -71,16 +71,27 @@ def unmasking_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def ignoring_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C inside the block, and in processes that are started there."""
+def starting_deaf_processes() -> Iterator[None]:
+    """Processes that are started in the block ignore Ctrl-C; one during it is raised afterwards.
+
+    They inherit that it is blocked and ignored; `listen` ends the former.
+    """
     if not _can_handle_signals():
         yield
         return
+    # Blocked first: a signal that came while it is only ignored would be lost.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        listen()
+
+
+def listen() -> None:
+    """Deliver Ctrl-C to this process again, to whatever handles it."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _can_handle_signals() -> bool:
