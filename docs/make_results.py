@@ -18,6 +18,10 @@ from nodewise.report.sections import read_section
 RESULTS = ROOT / "results"
 DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "amazon": "Amazon", "chameleon": "Chameleon"}
 _BENCHED = {"cora": "Cora", "chameleon": "Chameleon", "amazon": "Amazon"}
+_SAGE = (
+    *("cora", "citeseer", "amazon", "chameleon", "chameleon-filtered", "squirrel-filtered"),
+    *("actor", "minesweeper", "cornell", "coauthor-cs"),
+)
 # The label of a row, the bench and the key of its number, and its format.
 _COSTS = (
     ("messages, forward and backward: `reference`", "messages", "reference_s", "{:.4f} s"),
@@ -104,6 +108,24 @@ def costs() -> str:
     return "\n".join(lines)
 
 
+def sage() -> str:
+    """An epoch of the strong SAGE beside PyG's on every data set that was measured."""
+    lines = ["| data set | ours | PyG | ratio |", "|---" * 4 + "|"]
+    for name in _SAGE:
+        path = RESULTS / "bench" / f"epoch-{name}.json"
+        found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        cells = (
+            form.format(found[key]) if key in found else "-"
+            for key, form in (
+                ("sage_s", "{:.4f} s"),
+                ("pyg_sage_s", "{:.4f} s"),
+                ("ratio_vs_pyg_sage", "{:.2f}"),
+            )
+        )
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def scale() -> str:
     """What an edge costs in small and in large graphs."""
     points = _measured("scale")["points"]
@@ -163,6 +185,7 @@ MAKERS: dict[str, Maker] = {
     "costs": costs,
     "headline": headline,
     "peers": peers,
+    "sage": sage,
     "scale": scale,
     "speed": speed,
     "tables": tables,

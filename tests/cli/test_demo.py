@@ -28,16 +28,23 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 def test_the_last_line_is_the_json_object(finished: Finished) -> None:
     answer = json.loads(finished[0].stdout.splitlines()[-1])
     assert answer["report"] == str(finished[1])
-    assert [row["model"] for row in answer["table"]] == ["GCN", "matched global", "LGCN"]
+    assert [row["model"] for row in answer["table"]] == [
+        "GCN",
+        "matched global",
+        "LGCN",
+        "GCN-64",
+    ]
     for row in answer["table"]:
         accuracies = [run["test_accuracy"] for run in row["runs"]]
         assert row["test_accuracy_mean"] == pytest.approx(sum(accuracies) / 2)
         assert len({run["split_sha256"] for run in row["runs"]}) == 2  # each has another split
 
 
-def test_localization_pays_on_the_toy_graph(finished: Finished) -> None:
-    _, matched, localized = json.loads(finished[0].stdout.splitlines()[-1])["table"]
-    assert localized["test_accuracy_mean"] > matched["test_accuracy_mean"] + 0.05
+def test_localization_pays_on_the_toy_graph_and_width_pays_too(finished: Finished) -> None:
+    rows = json.loads(finished[0].stdout.splitlines()[-1])["table"]
+    mean = {row["model"]: row["test_accuracy_mean"] for row in rows}
+    assert mean["LGCN"] > mean["matched global"] + 0.05
+    assert mean["GCN-64"] > mean["LGCN"]
 
 
 def test_the_table_and_the_page_give_percent(finished: Finished) -> None:

@@ -7,6 +7,7 @@ from torch_geometric import nn as pyg
 from torch_geometric.nn.conv import MessagePassing
 
 from nodewise.errors import InputError
+from nodewise.nn import base_conv
 from nodewise.nn.aggregators import Gat
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localize import localize
@@ -67,3 +68,18 @@ def test_a_conv_is_a_message_passing_that_never_propagates(
     for name in ("propagate", "message", "aggregate"):
         monkeypatch.setattr(layer, name, None)
     layer(x, EDGES)
+
+
+@pytest.mark.parametrize(("width", "multiplied"), [(8, 1), (4, 2)])
+def test_few_targets_are_summed_before_they_are_multiplied(
+    x: Tensor, width: int, multiplied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless their sums would be wider than the products."""
+    rows: list[int] = []
+    whole = base_conv.project
+    monkeypatch.setattr(base_conv, "project", lambda *a: rows.append(len(a[0])) or whole(*a))
+    conv = LocalizedConv(5, width, "mean", node_level=False, edge_level=False).double().eval()
+    block = conv.block(EDGES, (6, 6))
+    part, needed = block.restrict(torch.tensor([1]))
+    torch.testing.assert_close(conv(x[needed], part), conv(x, block)[[1]])
+    assert len(needed) == 2 and rows == [multiplied, 6]

@@ -1,4 +1,7 @@
-"""`nodewise bench epoch`: a training epoch of LGCN-8 against GCN-8, PyG's and our own; LGAT, LGIN.
+"""`nodewise bench epoch`: a training epoch of our models against PyG's on dense features.
+
+LGCN-8 is measured against GCN-8, PyG's and our own; the strong SAGE of the recipe `nodewise`, which
+has linear ends and norms around its two layers, against two of PyG's SAGE layers of the same width.
 
 PyG's GCN has dense features, cached normalization and the full graph. Most of its time may be
 dropout on the dense feature matrix, which is timed, too. So our GCN is measured as well, which
@@ -20,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy, dropout, elu
-from torch_geometric.nn import GCNConv
+from torch_geometric.nn import GCNConv, SAGEConv
 
 from nodewise.bench.timing import side_by_side
 from nodewise.data.graph import GraphTable
@@ -32,6 +35,8 @@ from nodewise.training.recipe import load_recipe
 
 HIDDEN = 8
 DROPOUT = 0.6
+SAGE_HIDDEN = 64
+SAGE_DROPOUT = 0.5
 
 
 class PygGCN(Module):
@@ -49,7 +54,32 @@ class PygGCN(Module):
         return logits
 
 
-def _pyg_epoch(model: PygGCN, optimizer: torch.optim.Optimizer, data: Any) -> None:
+class PygSAGE(Module):
+    """Two of PyG's SAGE layers with dropout in front of each, as tutorials write them."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.first = SAGEConv(in_channels, SAGE_HIDDEN)
+        self.second = SAGEConv(SAGE_HIDDEN, out_channels)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Logits of all nodes."""
+        x = self.first(dropout(x, SAGE_DROPOUT, self.training), edge_index).relu()
+        logits: Tensor = self.second(dropout(x, SAGE_DROPOUT, self.training), edge_index)
+        return logits
+
+
+def _pyg_step(
+    make: Callable[[int, int], Module], data: Any, learning_rate: float
+) -> Callable[[], None]:
+    """An epoch of a model of PyG's on the full graph, as a function."""
+    torch.manual_seed(0)
+    model = make(data.num_features, int(data.y.max()) + 1)
+    adam = torch.optim.Adam(model.parameters(), lr=learning_rate, weight_decay=5e-4)
+    return partial(_pyg_epoch, model, adam, data)
+
+
+def _pyg_epoch(model: Module, optimizer: torch.optim.Optimizer, data: Any) -> None:
     optimizer.zero_grad()
     out = model(data.x, data.edge_index)
     cross_entropy(out[data.train_mask], data.y[data.train_mask]).backward()  # type: ignore[no-untyped-call]
@@ -93,23 +123,25 @@ def bench_epoch(
 ) -> dict[str, Any]:
     """Measure, and return the figures under the keys of the command."""
     graph = load_source(dataset_source(dataset), root)
-    torch.manual_seed(0)
-    pyg = PygGCN(graph.data.num_features, int(graph.data.y.max()) + 1)
-    adam = torch.optim.Adam(pyg.parameters(), lr=0.005, weight_decay=5e-4)
+    dense = graph.data.clone().update({"x": graph.data.x.to_dense()})
     progress("LGCN-8, PyG's GCN-8 and our GCN-8, taking turns")
     engine = partial(_engine, graph)
     lgcn = engine("LGCN", "paper").step
     times = side_by_side(
         {
             "lgcn": lgcn,
-            "pyg": partial(_pyg_epoch, pyg, adam, graph.data),
-            "dropout": partial(dropout, graph.data.x, DROPOUT),
+            "pyg": _pyg_step(PygGCN, dense, 0.005),
+            "dropout": partial(dropout, dense.x, DROPOUT),
             "gcn": engine("GCN", "paper").step,
         },
         repeats,
     )
     progress("LGAT and LGIN, taking turns")
     others = side_by_side({name: engine(name, "paper").step for name in ("LGAT", "LGIN")}, repeats)
+    progress("our SAGE-64 and PyG's, taking turns")
+    sage = side_by_side(
+        {"ours": engine("SAGE", "nodewise").step, "pyg": _pyg_step(PygSAGE, dense, 0.01)}, repeats
+    )
     progress("the official step and its validation, one after the other, as a run takes them")
     step = partial(_step_and_validation, engine("LGCN", "official"))
     official = side_by_side({"official": step}, repeats)["official"]
@@ -125,6 +157,9 @@ def bench_epoch(
         "ratio_vs_our_gcn": times["lgcn"] / times["gcn"],
         "lgat_s": others["LGAT"],
         "lgin_s": others["LGIN"],
+        "sage_s": sage["ours"],
+        "pyg_sage_s": sage["pyg"],
+        "ratio_vs_pyg_sage": sage["ours"] / sage["pyg"],
         "official_step_s": official,
     }
 

@@ -55,7 +55,7 @@ def epoch(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """A training epoch of LGCN-8 against GCN-8, PyG's and ours.
+    """A training epoch of LGCN-8 against GCN-8, PyG's and ours; of SAGE-64 against PyG's.
 
     **Examples**
 

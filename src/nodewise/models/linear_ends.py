@@ -45,7 +45,7 @@ class Front(Module):
         rows: Tensor = self.linear(x)
         if self.hops and not isinstance(graph, ReceptiveField):
             rows = self._spread(rows, graph, edge_weight)
-        return rows + self.bias
+        return rows.add_(self.bias)
 
     def _spread(self, rows: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
         count = rows.size(0)

@@ -31,7 +31,7 @@ from nodewise.nn.pyg_arguments import check_arguments
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.neighbors import check_edge_index
+from nodewise.ops.neighbors import Neighborhood, check_edge_index
 from nodewise.ops.sparse import (
     Features,
     SparseRows,
@@ -232,9 +232,17 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def _global_sums(self, inputs: AggregationInputs) -> tuple[Tensor, Tensor | None]:
         """sum_u w_uv W h_u (targets, H, out), no message formed, and the weights w_uv."""
         assert isinstance(self.aggregator, Sum)
+        x, neighbors = inputs.x_source, inputs.block.neighbors
         weight = self.aggregator.weights(inputs)
-        products = self._global_products(inputs.x_source)
-        return sum_neighbors(products, weight, inputs.block.neighbors), weight
+        if isinstance(x, Tensor) and self._sums_are_fewer(x, weight, neighbors):
+            return self._global_products(sum_neighbors(x, weight, neighbors)), weight
+        return sum_neighbors(self._global_products(x), weight, neighbors), weight
+
+    def _sums_are_fewer(self, x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> bool:
+        """Whether W acts on fewer rows after the sum than before it, and none of them is wider."""
+        one_weight = weight is None or weight.dim() == 1
+        narrow = x.size(1) <= self.heads * self.out_channels
+        return one_weight and narrow and neighbors.num_targets < neighbors.num_sources
 
     def _aggregate(self, z: Tensor, inputs: AggregationInputs) -> Tensor:
         """AGGR of the messages (E, H, out), after dropout: (targets, H, out)."""

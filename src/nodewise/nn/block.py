@@ -84,7 +84,7 @@ class Block:
 
     def rows_of_targets(self, x: Tensor) -> Tensor:
         """The targets' rows among the sources'."""
-        return x if self.targets is None else x[self.targets]
+        return x if self.targets is None else x.index_select(0, self.targets)
 
 
 def _add_loops(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
-from torch.nn.functional import linear
 
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import SOURCE, LazyWeight, new_weight, shape_of
@@ -38,18 +37,13 @@ class Dense(Module):
     def forward(self, x: Features) -> Tensor:
         """Rows (N, in_channels), dense or sparse -> (N, out_channels)."""
         self._materialize(x)
-        if isinstance(x, Tensor):
-            return linear(x, self.weight, self.bias)
         out = project(x, self.weight)
-        return out if self.bias is None else out + self.bias
+        return out if self.bias is None else out.add_(self.bias)
 
     def plus(self, out: Tensor, x: Features) -> Tensor:
-        """`out` + x W^T + b, where the product of dense rows is added in place of a copy."""
-        self._materialize(x)
-        if isinstance(x, Tensor) and self.bias is None:
-            return torch.addmm(out, x, self.weight.t())
+        """`out` + x W^T + b."""
         product: Tensor = self(x)
-        return out + product
+        return product.add_(out)
 
     def _materialize(self, x: Features) -> None:
         if isinstance(self.weight, LazyWeight):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from nodewise.errors import UnknownNameError
-from nodewise.ops import factored, reference, registered
+from nodewise.ops import factored, products, reference, registered
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.sparse import Features, SparseRows, check_rows
@@ -257,11 +257,12 @@ def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) 
 def project(x: Features, weight: Tensor) -> Tensor:
     """x weight^T for dense or sparse rows, shape (N, out); weight is (out, in)."""
     check_rows(x, weight.size(1))
-    if not isinstance(x, SparseRows):
-        return reference.project(x, weight)
     kernel = kernel_for(x)
-    if kernel == "reference" or x.is_crowded:
-        return reference.project(x.dense(), weight)
+    if not isinstance(x, SparseRows) or kernel == "reference" or x.is_crowded:
+        rows = x.dense() if isinstance(x, SparseRows) else x
+        if kernel == "fused":
+            return products.project(rows, weight)
+        return reference.project(rows, weight)
     if kernel == "factored":
         return factored.project(x, weight)
     back = x.columns

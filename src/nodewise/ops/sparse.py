@@ -226,7 +226,8 @@ def row_width(x: Features) -> int:
 
 def take_rows(x: Features, index: Tensor) -> Features:
     """Rows of either kind of features."""
-    return x.take(index) if isinstance(x, SparseRows) else x[index]
+    # Several times as fast as x[index], whose gradient is made for any number of indices.
+    return x.take(index) if isinstance(x, SparseRows) else x.index_select(0, index)
 
 
 def check_rows(x: Features, width: int, count: int | None = None) -> None:

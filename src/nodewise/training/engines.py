@@ -154,7 +154,7 @@ class GradientEngine(Engine):
     def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
         self.model, self.graph, self.recipe = model, graph, recipe
         self.optimizer = torch.optim.Adam(
-            model.parameters(), lr=recipe.optimization.learning_rate, foreach=True
+            model.parameters(), lr=recipe.optimization.learning_rate, fused=True
         )
 
     @abstractmethod
