@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -27,16 +28,12 @@ def trial(folder: Path, seed: int = 0) -> Trial:
     return Trial(Candidate("one", "LGCN", {}), recipe, seed, folder, make)
 
 
-def until(epochs: int) -> Part:
-    return Part(epochs, 1000.0)
-
-
 def test_a_pause_changes_no_bit(tmp_path: Path) -> None:
     paused, whole = trial(tmp_path / "paused"), trial(tmp_path / "whole")
-    paused.train(until(5), Watch())
+    paused.train(Part(5), Watch())
     assert not paused.is_finished and paused.spent()[0] == 5
     for one in (paused, whole):
-        one.train(until(12), Watch())
+        one.train(Part(12), Watch())
     results = [RunFolder(one.folder).result or {} for one in (paused, whole)]
     assert results[0]["logits_sha256"] == results[1]["logits_sha256"]
     assert paused.best() == whole.best()
@@ -46,13 +43,13 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     seen: list[int] = []
     watch = Watch(lambda line: seen.append(line["epoch"]))
     for epochs, done in ((5, 5), (5, 5), (3, 5), (12, 12), (12, 12), (5, 12)):
-        trial(tmp_path).train(until(epochs), watch)
+        trial(tmp_path).train(Part(epochs), watch)
         assert seen == list(range(done))
 
 
 def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: Path) -> None:
     one = trial(tmp_path)
-    one.train(until(12), Watch())
+    one.train(Part(12), Watch())
     first = RunFolder(tmp_path).history[0]
     assert (one.best(1).epoch, one.best(1).epoch_loss) == (0, first["val_loss"])
     result = RunFolder(tmp_path).result
@@ -61,27 +58,35 @@ def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: P
 
 def test_who_asks_to_stop_is_heard_and_training_goes_on_from_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trial(tmp_path).train(until(12), Watch(stop=lambda: True))
+        trial(tmp_path).train(Part(12), Watch(stop=lambda: True))
     assert trial(tmp_path).spent()[0] == 1
     seen: list[int] = []
-    trial(tmp_path).train(until(3), Watch(lambda line: seen.append(line["epoch"])))
+    trial(tmp_path).train(Part(3), Watch(lambda line: seen.append(line["epoch"])))
     assert seen == [1, 2]
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
-    trial(tmp_path).train(until(5), Watch())
+    trial(tmp_path).train(Part(5), Watch())
     with pytest.raises(RunError, match="seed"):
-        trial(tmp_path, seed=1).train(until(5), Watch())
+        trial(tmp_path, seed=1).train(Part(5), Watch())
 
 
 def test_time_ends_a_part_after_one_epoch_at_least(tmp_path: Path) -> None:
-    trial(tmp_path).train(Part(12, 0.0), Watch())
-    assert trial(tmp_path).spent()[0] == 1
+    over = perf_counter()
+    trial(tmp_path / "needed").train(Part(12, over, is_needed=True), Watch())
+    assert trial(tmp_path / "needed").spent()[0] == 1
+    trial(tmp_path / "late").train(Part(12, over), Watch())
+    assert not (tmp_path / "late").exists()
+
+
+def test_a_part_has_its_share_of_the_time_when_it_begins() -> None:
+    part = Part(12, perf_counter() + 10.0, share=0.25)
+    assert 2.4 < part.seconds <= 2.5
 
 
 def test_a_paused_run_predicts_from_its_best_epoch(tmp_path: Path) -> None:
     one = trial(tmp_path)
-    one.train(until(8), Watch())
+    one.train(Part(8), Watch())
     y, probabilities = one.on_validation()
     assert float((probabilities.argmax(1) == y).mean()) == one.best().epoch_accuracy
     right = probabilities[range(len(y)), y]
@@ -89,9 +94,9 @@ def test_a_paused_run_predicts_from_its_best_epoch(tmp_path: Path) -> None:
 
 
 def test_a_job_says_whether_the_loss_stayed_finite(tmp_path: Path) -> None:
-    assert TrialJob(trial(tmp_path / "fine"), until(2)).run() == {}
+    assert TrialJob(trial(tmp_path / "fine"), Part(2)).run() == {}
     wild = load_recipe(
         "nodewise", "LGCN", None, {**SETTINGS, "learning_rate": 1e3, "features": "none"}
     )
     diverging = replace(trial(tmp_path / "wild"), recipe=wild)
-    assert "not finite" in TrialJob(diverging, until(12)).run()["diverged"]
+    assert "not finite" in TrialJob(diverging, Part(12)).run()["diverged"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Self
 
 from nodewise.errors import InputError, NodewiseError
@@ -112,21 +113,30 @@ class Race:
             if self.outcomes.get(trial.name) != DIVERGED and trial.best().epoch >= 0
         ]
 
-    def _part(self, epochs: int, share: float, trials_left: int) -> Part:
-        side_by_side = min(self.workers, trials_left)
-        return Part(epochs, self.clock.left(share) * side_by_side / trials_left)
+    def _jobs(self, trials: Sequence[Trial], epochs: int, share: float) -> list[TrialJob]:
+        """A part of each trial; none if the time is over and none of them must be trained.
+
+        A part's share is counted when it begins, so that it has what earlier ones did not use.
+        """
+        must, left = self._must_train(trials), self.clock.left(share)
+        if left <= 0 and not must:
+            return []
+        until, jobs = perf_counter() + left, []
+        for i, trial in enumerate(trials):
+            count = len(trials) - i
+            part = Part(epochs, until, min(self.workers, count) / count, must and i == 0)
+            jobs.append(TrialJob(trial, part))
+        return jobs
 
     def _here(
         self, what: str, trials: Sequence[Trial], epochs: int, share: float
     ) -> Iterator[tuple[Trial, bool]]:
-        for i, trial in enumerate(trials):
-            part = self._part(epochs, share, len(trials) - i)
-            if part.seconds <= 0 and not self._must_train(trials):
+        for i, job in enumerate(self._jobs(trials, epochs, share)):
+            if self.clock.enough() and not job.part.is_needed:
                 return
-            name = f"{what} {i + 1} of {len(trials)}: {trial.name}"
+            name = f"{what} {i + 1} of {len(trials)}: {job.trial.name}"
             watch = Watch(self._shower(name), self.stop, self.clock.enough)
-            answer = TrialJob(trial, part).run_here(watch)
-            yield trial, "diverged" in answer
+            yield job.trial, "diverged" in job.run_here(watch)
 
     def _shower(self, name: str) -> Callable[[Epoch], None]:
         clock, began, count = self.clock, self.clock.used, 0
@@ -144,9 +154,8 @@ class Race:
     def _elsewhere(
         self, what: str, trials: Sequence[Trial], epochs: int, share: float
     ) -> Iterator[tuple[Trial, bool]]:
-        part = self._part(epochs, share, max(1, len(trials)))
-        jobs = [TrialJob(trial, part) for trial in trials]
-        if not jobs or (part.seconds <= 0 and not self._must_train(trials)):
+        jobs = self._jobs(trials, epochs, share)
+        if not jobs:
             return
         if self._pool is None:
             self._pool = self._exits.enter_context(Workers(self.workers))
@@ -163,4 +172,4 @@ class Race:
     def _must_train(self, trials: Sequence[Trial]) -> bool:
         """Whether one of these must be trained, lest there be nothing to choose from."""
         candidates = [trial for trial in self.trials if trial not in self._controls]
-        return trials[0] in candidates and not self.validated(candidates)
+        return bool(trials) and trials[0] in candidates and not self.validated(candidates)

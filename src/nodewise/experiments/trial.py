@@ -88,10 +88,11 @@ class Trial:
             DivergedError: The loss became infinite or undefined.
         """
         task = self.task()
-        if self._has(part.epochs, task):
+        seconds = part.seconds
+        if self._has(part.epochs, task) or (seconds <= 0 and not part.is_needed):
             return
-        pause = _Pause(self._until(part), watch)
-        watching = Watch(pause.epoch, pause.stop, seconds=part.seconds)
+        pause = _Pause(*self._ends(part.epochs, seconds), watch)
+        watching = Watch(pause.epoch, pause.stop, seconds=seconds)
         record = train_in(self.folder, task, self.seed, watching)
         if record["interrupted"] and pause.by_watch:
             raise KeyboardInterrupt
@@ -100,12 +101,11 @@ class Trial:
         """Its record, with the weights of its best epoch; it is trained for an epoch at most."""
         return train_in(self.folder, self.task(), self.seed, Watch(enough=lambda: True))
 
-    def _until(self, part: Part) -> Part:
-        """Where a part of this run is paused: never at the run's end."""
-        epochs = part.epochs if part.epochs < self.epochs else 2**62
+    def _ends(self, epochs: int, seconds: float) -> tuple[int, float]:
+        """After how many epochs and seconds a part of it is paused: never at the run's end."""
         # A model that is trained at once looks at the clock by itself.
         at_once = find_row(self.model).is_trained_at_once
-        return Part(epochs, inf if at_once else part.seconds)
+        return epochs if epochs < self.epochs else 2**62, inf if at_once else seconds
 
     def _has(self, epochs: int, task: Task) -> bool:
         run = RunFolder(self.folder)
@@ -150,22 +150,32 @@ class Trial:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a run.
+    """A part of a run, which may begin later.
 
     Attributes:
         epochs: It ends when so many epochs are done.
-        seconds: It ends before so many seconds are over, after one epoch at least.
+        until: A moment on the clock `perf_counter`, which the processes of a machine share.
+        share: The share of the time until then that it may use; of what an earlier part leaves, it
+            has its share, too.
+        is_needed: Whether an epoch is trained even if the time is over.
     """
 
     epochs: int
-    seconds: float
+    until: float = inf
+    share: float = 1.0
+    is_needed: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that it may take if it begins now; zero or less if the time is over."""
+        return self.share * (self.until - perf_counter())
 
 
 class _Pause:
     """Stops a run at the end of a part, or earlier if its watch does."""
 
-    def __init__(self, part: Part, watch: Watch) -> None:
-        self._part, self._watch = part, watch
+    def __init__(self, epochs: int, seconds: float, watch: Watch) -> None:
+        self._epochs, self._seconds, self._watch = epochs, seconds, watch
         self._began = self._before = perf_counter()
         # The first epoch is often slower than all others, and says little about them.
         self._done, self._shortest, self._seen = 0, inf, 0
@@ -181,7 +191,7 @@ class _Pause:
         self.by_watch = self._watch.stop()
         next_one = self._shortest if self._seen > 1 else 0.0
         seconds = perf_counter() - self._began + next_one
-        ended = self._done >= self._part.epochs or seconds > self._part.seconds
+        ended = self._done >= self._epochs or seconds > self._seconds
         return self.by_watch or ended or self._watch.enough()
 
 
