@@ -9,8 +9,10 @@ from torch_geometric.nn.models import GCN
 from nodewise.errors import UnknownNameError
 from nodewise.experiments.published import printed_parameters
 from nodewise.models.classifier import Classifier
-from nodewise.models.zoo import ZOO, Row, build_model, localized_forms, paper_count
+from nodewise.models.zoo import ZOO, Row, Sizes, build_model, localized_forms, paper_count
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.testing import assert_parameter_count
+from nodewise.training.recipe import load_recipe
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
 COUNTS = {
@@ -93,3 +95,24 @@ def test_localized_forms_are_rows_with_the_named_levels(name: str) -> None:
         assert isinstance(row, Row)
         assert (row.node_level, row.edge_level) == ("nodes" in levels, "edges" in levels)
         assert row.backbone == ZOO[name].backbone  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("recipe", ["paper", "official"])
+def test_the_paper_s_recipes_build_the_paper_s_generators(recipe: str) -> None:
+    """Rows are as they are (Eqs. 5 and 7), whatever `localize` does with a conv of PyG."""
+    for name, row in ZOO.items():
+        for dataset in ("cora", "amazon"):
+            arch = load_recipe(recipe, name, dataset).architecture
+            assert arch.generator_row_sum == 0
+            if isinstance(row, Row):
+                layers = row.build(Sizes(5, 3), arch).layers
+                sums = [
+                    conv.generator_row_sum for conv in layers if isinstance(conv, LocalizedConv)
+                ]
+                assert not any(sums) and (sums or not row.is_localized)
+
+
+def test_a_recipe_may_give_generators_rows_of_one_sum() -> None:
+    model = build_model("LGCN", 5, 3, generator_row_sum=0.5)
+    assert isinstance(model, Classifier)
+    assert [conv.generator_row_sum for conv in model.layers] == [0.5, 0.5]

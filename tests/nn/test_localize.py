@@ -13,6 +13,7 @@ from torch_geometric import nn as pyg
 
 from nodewise.errors import InputError
 from nodewise.nn.localize import localize
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops.dispatch import use_kernel
 from nodewise.testing import assert_reduces_to_base
 from tests.graphs import edge_lists
@@ -209,3 +210,80 @@ def test_a_cached_conv_has_a_twin_that_notices_another_graph() -> None:
         conv.reset_parameters()
         twin = localize(conv)
         torch.testing.assert_close(twin(x, edge_index), conv(x, edge_index))
+
+
+def feature_graph() -> tuple[Tensor, Tensor, Tensor]:
+    """Sixty nodes of three classes, each with about 300 ones among 600 features."""
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(60) % 3
+    place = torch.arange(600)
+    occurs = (place >= 100 * y[:, None]) & (place < 100 * y[:, None] + 400)
+    x = (torch.rand(60, 600, generator=generator) < 0.75 * occurs).float()
+    edge_index = torch.randint(0, 60, (2, 300), generator=generator)
+    alike = y[edge_index[0]] == y[edge_index[1]]
+    return x, edge_index[:, alike | (torch.rand(300, generator=generator) < 0.2)], y
+
+
+def train_two_layers(scale: float, **options: Any) -> tuple[float, float, float]:
+    """Best accuracy, largest loss after ten epochs and largest scale, in a plain PyG loop."""
+    x, edge_index, y = feature_graph()
+    x, is_train = scale * x, torch.arange(60) < 30
+    torch.manual_seed(0)
+    layers = [localize(pyg.SAGEConv(*sizes), **options) for sizes in ((600, 16), (16, 3))]
+    weights = [weight for layer in layers for weight in layer.parameters()]
+    optimizer = torch.optim.Adam(weights, lr=0.01, weight_decay=5e-4)
+    losses, accuracies, largest = [], [], 0.0
+    for _ in range(40):
+        h, of_first = layers[0](x, edge_index, return_modulations=True)
+        h = torch.nn.functional.dropout(h.relu(), 0.5)
+        out, of_second = layers[1](h, edge_index, return_modulations=True)
+        loss = torch.nn.functional.cross_entropy(out[is_train], y[is_train])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        accuracies.append(float((out.argmax(1) == y)[~is_train].float().mean()))
+        scales = (of_first + of_second).scales
+        largest = max(largest, *(float((each.detach() - 1).abs().max()) for each in scales))
+    return max(accuracies), max(losses[10:]), largest
+
+
+def test_a_twin_trains_on_raw_features_in_a_plain_loop() -> None:
+    accuracy, loss, largest = train_two_layers(1.0)
+    assert accuracy > 0.85 and loss < 2 and largest < 0.5
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_scales_explode_only_in_the_paper_s_form(scale: float) -> None:
+    _, loss, largest = train_two_layers(scale)
+    _, paper_loss, paper_largest = train_two_layers(scale, generator_row_sum=0)
+    assert largest < 0.5 and loss < 100 * scale
+    assert paper_largest > 10 and paper_loss > 100 * loss
+
+
+@pytest.mark.parametrize(
+    ("conv", "bottleneck"),
+    [
+        (pyg.GCNConv(256, 4), None),
+        (pyg.GCNConv(257, 4), 16),
+        (pyg.SAGEConv((300, 3), 4), 16),
+        (pyg.GINConv(Linear(300, 4)), 16),
+    ],
+)
+def test_wide_rows_have_a_narrow_layer_unless_told_otherwise(
+    conv: Any, bottleneck: int | None
+) -> None:
+    def width(**options: Any) -> int | None:
+        node_modulator = localize(conv, **options).node_modulator
+        assert node_modulator is not None
+        return node_modulator.bottleneck
+
+    assert width() == bottleneck
+    assert width(bottleneck=None) is None and width(bottleneck=3) == 3
+
+
+def test_the_paper_s_form_of_a_twin_sees_rows_as_they_are() -> None:
+    assert localize(pyg.GCNConv(5, 4), generator_row_sum=0).generator_row_sum == 0
+    assert (
+        localize(pyg.GCNConv(5, 4)).generator_row_sum > 0 == LocalizedConv(5, 4).generator_row_sum
+    )

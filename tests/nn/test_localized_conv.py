@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,6 +24,7 @@ from tests.graphs import edge_lists
 from tests.nn.literal import literal_mean_layer
 
 EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
+ROW_SUM = LocalizationOptions(generator_row_sum=0.3)
 TO_ATTENTION = LocalizationOptions(edge_scale_target="attention")
 FORMS = {
     "gcn": {"aggregator": "gcn"},
@@ -46,6 +49,14 @@ FORMS = {
         "localization": LocalizationOptions(bias=True),
     },
     "any aggregation": {"aggregator": "max", "localization": LocalizationOptions("softmax")},
+    "row sums": {"aggregator": "mean", "bias": True, "localization": replace(ROW_SUM, bias=True)},
+    "row sums, heads": {"aggregator": "gat", "heads": 2, "bottleneck": 3, "localization": ROW_SUM},
+    "row sums, any aggregation": {
+        "aggregator": "max",
+        "bottleneck": 2,
+        "localization": replace(ROW_SUM, context="softmax"),
+    },
+    "row sums, node only": {"edge_level": False, "localization": ROW_SUM},
     "node only": {"edge_level": False},
     "edge only": {"node_level": False},
     "pulled to attention": {"aggregator": "mean", "localization": TO_ATTENTION},

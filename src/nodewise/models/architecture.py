@@ -74,6 +74,8 @@ class Architecture:
         attention_scores: The input of attention: "global", W h of both ends, or "messages".
         edge_scale_target: The value from which the penalty measures edge scales: "one" or
             "attention".
+        generator_row_sum: What the absolute values of a row sum to where generators see it; 0
+            leaves rows as they are.
         weight_init: Initializer of W.
         modulator_init: Initializer of the generators.
         attention_init: Initializer of the attention vectors.
@@ -108,6 +110,7 @@ class Architecture:
     attention_bias: bool = False
     attention_scores: Literal["global", "messages"] = "global"
     edge_scale_target: Literal["one", "attention"] = "one"
+    generator_row_sum: float = 0.0
     weight_init: InitName = "glorot"
     modulator_init: InitName = "truncated_he"
     attention_init: InitName = "glorot"
@@ -136,7 +139,9 @@ class Architecture:
 
     def localization_options(self, localizes_bias: bool) -> LocalizationOptions:
         """The details of a localization; those of the bias belong to the model."""
-        return LocalizationOptions(self.context, localizes_bias, self.edge_scale_target)
+        return LocalizationOptions(
+            self.context, localizes_bias, self.edge_scale_target, self.generator_row_sum
+        )
 
     def stack(self, convs: Sequence[BaseConv], sizes: tuple[int, int], heads: int) -> Classifier:
         """The model around its layers.

@@ -30,7 +30,7 @@ from nodewise.nn.aggregators import (
 from nodewise.nn.aggregators.base import project_targets
 from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
-from nodewise.nn.options import Inits, MessageOptions
+from nodewise.nn.options import Inits, LocalizationOptions, MessageOptions
 
 
 class WithRoot(Aggregator):
@@ -66,6 +66,10 @@ _FIXED: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
+# Without a narrow layer, generators have as many weights as the square of this width, twice.
+_WIDE, _NARROW = 256, 16
+
+
 @singledispatch
 def _twin(conv: Any, options: dict[str, Any]) -> LocalizedConv:
     raise InputError(
@@ -77,7 +81,12 @@ def _twin(conv: Any, options: dict[str, Any]) -> LocalizedConv:
 
 
 def localize(
-    conv: Module, *, node_level: bool = True, edge_level: bool = True, bottleneck: int | None = None
+    conv: Module,
+    *,
+    node_level: bool = True,
+    edge_level: bool = True,
+    bottleneck: int | Literal["auto"] | None = "auto",
+    generator_row_sum: float = 0.3,
 ) -> LocalizedConv:
     """The localized twin of a PyG conv, with its weights copied.
 
@@ -86,11 +95,17 @@ def localize(
     carried over, or refused by name where the twin would differ. `cached` is
     ignored: a twin always caches what it computes from an `edge_index`, for that tensor only.
 
+    The twin is made for an ordinary training loop, on features of any size: unlike in the paper,
+    its generators see every row scaled to a small sum (`generator_row_sum`).
+
     Args:
         conv: The conv; it is not changed.
         node_level: Whether its weight is localized at every node.
         edge_level: Whether its messages are localized on every edge.
-        bottleneck: Width of the narrow layer in the node-level generators; None for none.
+        bottleneck: Width of the narrow layer in the node-level generators; None for none, "auto"
+            for one of width 16 where rows have more than 256 entries.
+        generator_row_sum: What the absolute values of a row sum to where generators see it; 0 for
+            the paper's form, whose scales grow with the features.
     """
     for option, (expected, way_out) in _FIXED.items():
         if getattr(conv, option, expected[0]) not in expected:
@@ -99,7 +114,9 @@ def localize(
     if -1 in (widths if isinstance(widths, tuple) else (widths,)):
         raise _refuse(conv, "in_channels", "give the conv the size of the rows, or call it once")
     options = {"node_level": node_level, "edge_level": edge_level, "bottleneck": bottleneck}
-    twin = _twin(conv, {**options, "inits": Inits(modulator="zeros")})
+    localization = LocalizationOptions(generator_row_sum=generator_row_sum)
+    inits = Inits(modulator="zeros")
+    twin = _twin(conv, {**options, "localization": localization, "inits": inits})
     twin.to(twin.weight).train(conv.training)
     return twin
 
@@ -111,6 +128,21 @@ def _refuse(conv: Any, option: str, way_out: str) -> InputError:
         value=getattr(conv, option),
         way_out=way_out,
     )
+
+
+def _new_twin(
+    in_channels: int | tuple[int, int],
+    out_channels: int,
+    aggregator: Aggregator,
+    *,
+    bottleneck: int | Literal["auto"] | None,
+    **options: Any,
+) -> LocalizedConv:
+    """A `LocalizedConv` with the bottleneck that suits the width of its rows."""
+    if bottleneck == "auto":
+        width = in_channels if isinstance(in_channels, int) else in_channels[0]
+        bottleneck = _NARROW if width > _WIDE else None
+    return LocalizedConv(in_channels, out_channels, aggregator, bottleneck=bottleneck, **options)
 
 
 def _copy(to: Tensor | None, value: Tensor | None) -> None:
@@ -131,9 +163,7 @@ def _(conv: pyg.GCNConv, options: dict[str, Any]) -> LocalizedConv:
         keeps_loop_weights=True,
     )
     bias = conv.bias is not None
-    twin = LocalizedConv(
-        conv.in_channels, conv.out_channels, WeightedSum(rule), bias=bias, **options
-    )
+    twin = _new_twin(conv.in_channels, conv.out_channels, WeightedSum(rule), bias=bias, **options)
     _copy(twin.weight, conv.lin.weight)
     _copy(twin.bias, conv.bias)
     return twin
@@ -166,7 +196,7 @@ def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
         aggregator = PostProcess(aggregator, _Normalize(), conv.lin_l.bias)
         _copy(aggregator.bias, conv.lin_l.bias)
     bias = conv.lin_l.bias is not None and not conv.normalize
-    twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
+    twin = _new_twin(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
     _copy(twin.weight, conv.lin_l.weight)
     _copy(twin.bias, conv.lin_l.bias)
     return twin
@@ -176,7 +206,7 @@ def _(conv: pyg.SAGEConv, options: dict[str, Any]) -> LocalizedConv:
 def _(conv: pyg.GraphConv, options: dict[str, Any]) -> LocalizedConv:
     aggregator = WithRoot(_linear_sum(conv), deepcopy(conv.lin_root))
     bias = conv.lin_rel.bias is not None
-    twin = LocalizedConv(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
+    twin = _new_twin(conv.in_channels, conv.out_channels, aggregator, bias=bias, **options)
     _copy(twin.weight, conv.lin_rel.weight)
     _copy(twin.bias, conv.lin_rel.bias)
     return twin
@@ -234,7 +264,7 @@ def _attentive(
     """What GATConv and GATv2Conv have in common: heads, and a linear map of the sources."""
     if isinstance(aggregator, WithRoot) and not conv.concat:
         raise _refuse(conv, "residual", "concatenate the heads, or add the residual outside")
-    twin = LocalizedConv(
+    twin = _new_twin(
         conv.in_channels,
         conv.out_channels,
         aggregator,
@@ -258,7 +288,7 @@ def _(conv: pyg.GINConv, options: dict[str, Any]) -> LocalizedConv:
     _copy(gin.eps, conv.eps)
     aggregator = PostProcess(gin, deepcopy(rest), first.bias)
     _copy(aggregator.bias, first.bias)
-    twin = LocalizedConv(first.in_features, first.out_features, aggregator, **options)
+    twin = _new_twin(first.in_features, first.out_features, aggregator, **options)
     _copy(twin.weight, first.weight)
     return twin
 

@@ -32,9 +32,10 @@ from nodewise.nn.aggregators import (
     Sum,
 )
 from nodewise.nn.aggregators.scores import Attention
-from nodewise.nn.base_conv import BaseConv, Inputs, dense_rows, times_rows
+from nodewise.nn.base_conv import BaseConv, Inputs
 from nodewise.nn.block import Block
 from nodewise.nn.context import make_context
+from nodewise.nn.generator_rows import GeneratorRows
 from nodewise.nn.modulation import (
     BiasModulator,
     EdgeModulator,
@@ -51,7 +52,6 @@ from nodewise.ops.dispatch import (
     project,
 )
 from nodewise.ops.dropconnect import DropConnect
-from nodewise.ops.sparse import Features
 
 
 def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
@@ -128,6 +128,7 @@ class LocalizedConv(BaseConv):
         _check_scale_target(localization.edge_scale_target, self.aggregator)
         (source, target), init = self._widths_or_slots(), inits.modulator
         self.context = make_context(localization.context)
+        self.generator_row_sum = localization.generator_row_sum
         self.node_modulator = NodeModulator(source, heads, bottleneck, init) if node_level else None
         self.edge_modulator = (
             EdgeModulator(target, source, out_channels, heads, init) if edge_level else None
@@ -168,17 +169,18 @@ class LocalizedConv(BaseConv):
         """
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         inputs = self._aggregation_inputs(x, x_target, block)
+        rows = GeneratorRows(x, self.generator_row_sum)
         if self._sums_first():
-            out, bias, modulations = self._node_level(inputs, sums_first=True)
+            out, bias, modulations = self._node_level(inputs, rows, sums_first=True)
             out = self._finish(out, bias)
             return (out, Modulations(modulations)) if return_modulations else out
-        z, bias, modulations = self._node_level(inputs)
+        z, bias, modulations = self._node_level(inputs, rows)
         if self.message_bias is not None:
             z = z + (self.message_bias if bias is None else gather_targets(bias, block.neighbors))
         if self.message_act is not None:
             z = self.message_act(z)
         if self.edge_modulator is not None:
-            z, edge = self._edge_level(self.edge_modulator, z, x, x_target, block)
+            z, edge = self._edge_level(self.edge_modulator, z, rows, inputs)
             modulations = [*modulations, edge]
         out = self._finish(self._aggregate(z, inputs), bias)
         return (out, Modulations(modulations)) if return_modulations else out
@@ -193,7 +195,7 @@ class LocalizedConv(BaseConv):
         return linear and self.edge_modulator is None and pays
 
     def _node_level(
-        self, inputs: AggregationInputs, *, sums_first: bool = False
+        self, inputs: AggregationInputs, rows: GeneratorRows, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
         """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, the modulations.
 
@@ -203,19 +205,19 @@ class LocalizedConv(BaseConv):
         node, bias = self.node_modulator, self.bias_modulator
         reduces = [] if node is None else node.reduces
         biases = [] if bias is None else [bias.to_scale, bias.to_shift]
-        products = self._times_context(x, block, [*reduces, *biases])
+        products = self._times_context(rows, block, [*reduces, *biases])
         modulations: list[Modulation] = []
         if node is None:
             z = self._global_sums(inputs)[0] if sums_first else self._global_messages(x, block)
         else:
-            codes = products[:2] if reduces else self._unreduced_codes(x, block)
+            codes = products[:2] if reduces else self._unreduced_codes(rows, block)
             expands = (node.to_scale.expand, node.to_shift.expand)
             scale, shift = zip(codes, expands, strict=True)
             drop = DropConnect.draw(self.drop_rates.weight, self.training)
-            rows, neighbors = x, block.neighbors
+            neighbors = block.neighbors
             if sums_first:
-                rows, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
-            z = messages(rows, self.weight, scale, shift, neighbors, drop)
+                x, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
+            z = messages(x, self.weight, scale, shift, neighbors, drop)
             modulations.append(node.modulation(scale, shift))
         if bias is None:
             return z, None, modulations
@@ -223,48 +225,51 @@ class LocalizedConv(BaseConv):
         localized, of_bias = bias(base, *products[-2:])
         return z, localized, [*modulations, of_bias]
 
-    def _times_context(self, x: Features, block: Block, weights: Sequence[Tensor]) -> list[Tensor]:
+    def _times_context(
+        self, rows: GeneratorRows, block: Block, weights: Sequence[Tensor]
+    ) -> list[Tensor]:
         """Each (H, k, in) matrix times c_v, as (targets, H, k): one product for all of them."""
         if not weights:
             return []
         flat = torch.cat([weight.flatten(0, 1) for weight in weights])
         if self.context.is_linear:
-            rows = self.context(project(x, flat), block)
+            products = self.context(rows.times(flat), block)
         else:
-            rows = project(self.context(dense_rows(x), block), flat)
-        parts = rows.split([weight.size(0) * weight.size(1) for weight in weights], 1)
+            products = project(self.context(rows.dense(), block), flat)
+        parts = products.split([weight.size(0) * weight.size(1) for weight in weights], 1)
         shapes = [weight.shape[:2] for weight in weights]
         # Contiguous, since otherwise every kernel that reads one would copy it.
         return [part.reshape(-1, *s).contiguous() for part, s in zip(parts, shapes, strict=True)]
 
-    def _unreduced_codes(self, x: Features, block: Block) -> list[Tensor]:
+    def _unreduced_codes(self, rows: GeneratorRows, block: Block) -> list[Tensor]:
         """Codes of generators without a narrow layer: c_v itself, for each head."""
-        context: Tensor = self.context(dense_rows(x), block)
+        context: Tensor = self.context(rows.dense(), block)
         return [context[:, None].expand(-1, self.heads, -1)] * 2
 
     def _edge_level(
         self,
         modulator: EdgeModulator,
         z: Tensor,
-        x: Features,
-        x_target: Features | None,
-        block: Block,
+        rows: GeneratorRows,
+        inputs: AggregationInputs,
     ) -> tuple[Tensor, Modulation]:
         """Messages scaled and shifted by functions of the edge's two ends, and their modulation."""
+        block, x_target = inputs.block, inputs.x_target
         targets = [modulator.to_scale.target, modulator.to_shift.target]
         sources = [modulator.to_scale.source, modulator.to_shift.source]
         if x_target is None:
-            halves = times_rows(x, [*targets, *sources])
+            halves = rows.times_heads([*targets, *sources])
             of_target = [block.rows_of_targets(half) for half in halves[:2]]
             of_source = halves[2:]
         else:
-            of_target, of_source = times_rows(x_target, targets), times_rows(x, sources)
+            of_target = GeneratorRows(x_target, self.generator_row_sum).times_heads(targets)
+            of_source = rows.times_heads(sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
         z, a, b = modulate_edges(z, scale, shift, block.neighbors)
         modulation = modulator.modulation(scale, shift, (a, b), block.neighbors)
         if self.attention is None:
             return z, modulation
-        alpha = self.attention.of_nodes(x, x_target, self.weight, block)
+        alpha = self.attention.of_nodes(inputs.x_source, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
             alpha = alpha * block.neighbors.degree[block.neighbors.target, None]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from torch import Tensor
 from torch.nn import Module
 
+from nodewise.errors import InputError
 from nodewise.nn.context import Context
 from nodewise.ops.dropconnect import check_rate
 
@@ -68,8 +70,21 @@ class LocalizationOptions:
         edge_scale_target: The value from which the penalty measures edge scales: "one", or
             "attention", GAT's coefficients over C_v (times the size of C_v under a mean, which
             divides by it); for aggregators without attention.
+        generator_row_sum: What the absolute values of a row sum to where generators see it, so that
+            scales and shifts do not depend on the size of the features; 0 leaves rows as they are
+            (Eqs. 5 and 7). See `nodewise.nn.generator_rows`.
     """
 
     context: str | Context | Module = "mean"
     bias: bool = False
     edge_scale_target: str = "one"
+    generator_row_sum: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.generator_row_sum < math.inf:
+            raise InputError(
+                "localization.generator_row_sum",
+                "must be a sum of absolute values, or 0 for rows as they are",
+                value=self.generator_row_sum,
+                way_out="take a number such as 0.3",
+            )

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.data.features import is_sparse
+from nodewise.ops.row_sizes import row_sizes
 from nodewise.ops.sparse import Features, SparseRows, as_features
 
 # What was prepared of a tensor that still exists: its version, the normalization, the features.
@@ -45,15 +46,8 @@ def normalize(x: Features, how: str) -> Features:
     """Rows of absolute sum one ("row-sum"), of length one ("unit"), or as they were ("none")."""
     if how == "none":
         return x
+    size = row_sizes(x, how)
     if isinstance(x, Tensor):
-        size = x.abs().sum(1) if how == "row-sum" else x.square().sum(1).sqrt()
-        return x / _nonzero(size)[:, None]
+        return x / size[:, None]
     lengths = (x.crow[1:] - x.crow[:-1]).long()
-    parts = x.values.abs() if how == "row-sum" else x.values.square()
-    total = torch.segment_reduce(parts, "sum", lengths=lengths, unsafe=True)
-    size = total if how == "row-sum" else total.sqrt()
-    return x.with_values(x.values / torch.repeat_interleave(_nonzero(size), lengths))
-
-
-def _nonzero(size: Tensor) -> Tensor:
-    return torch.where(size == 0, torch.ones_like(size), size)
+    return x.with_values(x.values / torch.repeat_interleave(size, lengths))

@@ -82,6 +82,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "consistency": (0.0, 1e6),
     "temperature": (0.01, 1.0),
     **dict.fromkeys(("lambda_global", "lambda_local", "lambda_modulation"), (0.0, 1e12)),
+    "generator_row_sum": (0.0, 1e6),
     "learning_rate": (1e-12, 1e3),
     "max_neighbors": (0, 10**9),
     "start_record_epoch": (-1, 10**9),
