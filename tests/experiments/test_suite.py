@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from nodewise.experiments.published import published
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.models.zoo import ZOO
 from nodewise.training.recipe import load_recipe
+from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,3 +61,14 @@ def test_twenty_splits_are_twenty_splits() -> None:
     jobs = Suite.load("splits").only(["LGCN"], ["cora"]).jobs(Path("results"))
     splits = [(job.source["split"], job.source["split_seed"]) for job in jobs]
     assert splits == [("random", k) for k in range(1, 21)]  # 0 is that of the default split
+
+
+def test_each_model_of_the_fair_comparison_has_the_settings_that_its_search_found() -> None:
+    own = Suite.load("fair").variants[-1]
+    for model, of_model in own.own.items():
+        for dataset, settings in of_model.items():
+            path = ROOT / "results" / "search" / f"{dataset}-{model.replace(':', '_')}.json"
+            found = json.loads(path.read_text("utf-8"))
+            assert settings.items() <= found["settings"].items()
+            assert own.settings.items() <= found["settings"].items()
+            assert own.settings_of(model, dataset) == {**own.settings, **settings}

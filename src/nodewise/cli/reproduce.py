@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbors, loose, splits, lambda, decay, cost or "
-        "tsne."
+        help="main, val100, ablation, matched, neighbors, loose, splits, fair, lambda, decay, cost "
+        "or tsne."
     ),
 ]
 Models = Annotated[

@@ -229,7 +229,7 @@ def cell_runs(runs: Runs, dataset: str, model: str, variant: Variant) -> CellRun
     lines = runs.by_cell.get((dataset, model, variant.name), [])
     if not lines:
         return CellRuns()
-    recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
+    recipe = load_recipe(variant.recipe, model, dataset, variant.settings_of(model, dataset))
     kept: list[Line] = []
     refused = []
     for line in lines:

@@ -27,6 +27,7 @@ NAMES = (
     "neighbors",
     "loose",
     "splits",
+    "fair",
     "lambda",
     "decay",
     "cost",
@@ -47,6 +48,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
+        own: Further settings by model and data set: what each chose for itself.
         title: Its title in tables and plots.
     """
 
@@ -58,7 +60,12 @@ class Variant:
     validation: int = 0
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     title: str = ""
+
+    def settings_of(self, model: str, dataset: str) -> Mapping[str, Any]:
+        """The changed settings of a model on a data set."""
+        return {**self.settings, **self.own.get(model, {}).get(dataset, {})}
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,13 @@ class Pair:
         model: A model.
         other: The one it is compared with.
         base: The base model whose distance from `model` the paper prints, if that is to be shown.
+        under: The variant whose runs of `other` are taken; None for the one that `model` is under.
     """
 
     model: str
     other: str
     base: str | None = None
+    under: str | None = None
 
 
 @dataclass(frozen=True)
@@ -183,7 +192,7 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
         seed,
         run_folder(results, dataset, model, variant.name, seed),
         variant.recipe,
-        variant.settings,
+        variant.settings_of(model, dataset),
     )
 
 
