@@ -50,3 +50,12 @@ def test_the_tuned_model_on_the_same_splits_is_recorded(page: str) -> None:
     tuned = accuracies("splits", "GCN-tuned", "official-random")
     means = [f"{100 * fmean(model[seed] for seed in light):.1f} %" for model in (tuned, light)]
     assert len(light) == 10 and all(mean in page for mean in means)
+
+
+def test_what_remains_against_a_fair_twin_is_recorded(page: str) -> None:
+    section = read_section(RESULTS, "fair")
+    fair = "chameleon: LGCN - LGCN:global with its own best settings"
+    _, light, own = section.data[fair].values()
+    assert numbers(light) in page and numbers(own) in page
+    for row in dict(section.tables[-1].rows).values():
+        assert f"{row[0].text} %" in page

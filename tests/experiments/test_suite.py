@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from nodewise.experiments.published import published
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.models.zoo import ZOO
 from nodewise.training.recipe import load_recipe
+from tests.docs.pages import ROOT
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,3 +97,14 @@ def test_peers_have_their_recipes_metrics_and_budgets() -> None:
     assert found["toy", "MLP", "peers-few"].recipe == "nodewise"
     budgets = [found[dataset, "auto", "peers-few"] for dataset in ("toy", "minesweeper")]
     assert [job.budget for job in budgets if isinstance(job, AutoJob)] == [120.0, 300.0]
+
+
+def test_each_model_of_the_fair_comparison_has_the_settings_that_its_search_found() -> None:
+    own = Suite.load("fair").variants[-1]
+    for model, of_model in own.own.items():
+        for dataset, settings in of_model.items():
+            path = ROOT / "results" / "search" / f"{dataset}-{model.replace(':', '_')}.json"
+            found = json.loads(path.read_text("utf-8"))
+            assert settings.items() <= found["settings"].items()
+            assert own.settings.items() <= found["settings"].items()
+            assert own.settings_of(dataset, model) == {**own.settings, **settings}

@@ -77,7 +77,7 @@ def test_a_filled_folder_gives_one_page_and_a_picture_for_each_plot(tmp_path: Pa
     text = page.read_text("utf-8")
     seen = Seen(text)
     assert not seen.fetched and "url(http" not in text
-    plots = {"ablation", "matched", "splits", "lambda", "decay", "cost", "tsne"}
+    plots = {"ablation", "matched", "splits", "fair", "lambda", "decay", "cost", "tsne"}
     assert {path.stem for path in page.parent.glob("*.png")} == plots
     assert text.count("<svg") == len(plots)
     for suite in map(Suite.load, NAMES):

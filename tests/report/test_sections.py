@@ -56,6 +56,21 @@ def test_splits_compare_with_the_base_model_too(tmp_path: Path) -> None:
     assert section.tables[0].columns[:3] == ("pair", "first model", "second model")
 
 
+def test_a_fair_twin_is_taken_under_its_own_settings(tmp_path: Path) -> None:
+    suite = Suite.load("fair")
+    official, _, own = suite.variants
+    put_runs(tmp_path, "LGCN", [0.5, 0.52], "chameleon", official)
+    put_runs(tmp_path, "LGCN:global", [0.45, 0.46], "chameleon", official)
+    put_runs(tmp_path, "LGCN:global", [0.55, 0.56], "chameleon", own)
+    section = pair_section(tmp_path, suite)
+    matched = "chameleon: LGCN - LGCN:global"
+    fair = f"{matched} with {own.title}"
+    assert cell(section, 0, matched, official.title).startswith("+5.5")
+    assert cell(section, 0, fair, official.title).startswith("-4.5")
+    assert cell(section, 0, fair, "second model") == "55.5 ± 0.7"
+    assert cell(section, 0, matched, own.title) == cell(section, 0, fair, own.title) == "missing"
+
+
 def test_an_interval_of_few_pairs_does_not_decide_the_scale(tmp_path: Path) -> None:
     suite = Suite.load("splits")
     put_runs(tmp_path, "LGCN", [0.50, 0.54], "cora", suite.variants[0])

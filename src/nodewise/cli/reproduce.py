@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SuiteName = Annotated[
     str,
     typer.Argument(
-        help="main, val100, ablation, matched, neighbors, loose, splits, lambda, decay, peers, "
-        "cost or tsne."
+        help="main, val100, ablation, matched, neighbors, loose, splits, fair, lambda, decay, "
+        "peers, cost or tsne."
     ),
 ]
 Models = Annotated[

@@ -62,7 +62,7 @@ def _check(line: Line, variant: Variant) -> None:
 
 def _identity(dataset: str, model: str, variant: Variant) -> dict[str, Any]:
     """What makes a record comparable with others."""
-    recipe = load_recipe(variant.recipe, model, dataset, variant.settings)
+    recipe = load_recipe(variant.recipe, model, dataset, variant.settings_of(dataset, model))
     return {
         "dataset": dataset,
         "model": model,

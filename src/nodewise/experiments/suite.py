@@ -30,6 +30,7 @@ NAMES = (
     "neighbors",
     "loose",
     "splits",
+    "fair",
     "lambda",
     "decay",
     "cost",
@@ -54,6 +55,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
+        own: Further settings by model and data set: what each chose for itself.
         title: Its title in tables and plots.
         budget: The time that `auto` may take for a run.
         budgets: That time on data sets that have another.
@@ -70,6 +72,7 @@ class Variant:
     validation: int = 0
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
+    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     title: str = ""
     budget: str = "5m"
     budgets: Mapping[str, str] = field(default_factory=dict)
@@ -78,9 +81,10 @@ class Variant:
         """A model's recipe."""
         return self.recipes.get(model, self.recipe)
 
-    def settings_of(self, dataset: str) -> dict[str, Any]:
-        """The keys of the recipe that are different on a data set."""
-        return {**self.settings, **self.of_datasets.get(dataset, {})}
+    def settings_of(self, dataset: str, model: str = "") -> dict[str, Any]:
+        """The keys of the recipe that are different on a data set, for a model."""
+        own = self.own.get(model, {}).get(dataset, {})
+        return {**self.settings, **self.of_datasets.get(dataset, {}), **own}
 
     def budget_of(self, dataset: str) -> float:
         """The seconds that `auto` may take on a data set."""
@@ -102,11 +106,13 @@ class Pair:
         model: A model.
         other: The one it is compared with.
         base: The base model whose distance from `model` the paper prints, if that is to be shown.
+        under: The variant whose runs of `other` are taken; None for the one that `model` is under.
     """
 
     model: str
     other: str
     base: str | None = None
+    under: str | None = None
 
 
 @dataclass(frozen=True)
@@ -228,7 +234,7 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
         seed,
         run_folder(results, dataset, model, variant.name, seed),
         recipe,
-        variant.settings_of(dataset),
+        variant.settings_of(dataset, model),
     )
     return AutoJob(*about, budget=variant.budget_of(dataset)) if is_auto(recipe) else Job(*about)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nodewise.experiments.published import published
-from nodewise.experiments.records import SuiteRuns, suite_runs
+from nodewise.experiments.records import CellRuns, SuiteRuns, suite_runs
 from nodewise.experiments.suite import Pair, Suite, Variant
 from nodewise.report.means import mean_shown, mean_table
 from nodewise.report.pair_plot import differences
@@ -45,14 +45,28 @@ def pair_section(results: Path, suite: Suite) -> Section:
     )
 
 
-def _row(dataset: str, pair: Pair) -> str:
-    return f"{dataset}: {pair.model} - {pair.other}"
+def _row(suite: Suite, dataset: str, pair: Pair) -> str:
+    under = "" if pair.under is None else f" with {_variant_of_other(suite, pair).title}"
+    return f"{dataset}: {pair.model} - {pair.other}{under}"
+
+
+def _variant_of_other(suite: Suite, pair: Pair, variant: Variant | None = None) -> Variant:
+    """The variant of a pair's second model, while the first is under `variant`."""
+    if pair.under is None:
+        return variant or suite.variants[0]
+    return next(known for known in suite.variants if known.name == pair.under)
+
+
+def _both(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> tuple[CellRuns, CellRuns]:
+    """The runs of both models, the first of them under a variant."""
+    under = _variant_of_other(runs.suite, pair, variant).name
+    one = runs.cell(dataset, pair.model, variant.name)
+    return one, runs.cell(dataset, pair.other, under)
 
 
 def _difference(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Difference | None:
-    one = runs.cell(dataset, pair.model, variant.name).records
-    other = runs.cell(dataset, pair.other, variant.name).records
-    return paired_difference(one, other, "test_accuracy")
+    one, other = _both(runs, dataset, pair, variant)
+    return paired_difference(one.records, other.records, "test_accuracy")
 
 
 def _differences(runs: SuiteRuns) -> Found:
@@ -63,7 +77,7 @@ def _differences(runs: SuiteRuns) -> Found:
             for variant in runs.suite.variants:
                 one = _difference(runs, dataset, pair, variant)
                 if one is not None:
-                    found.setdefault(_row(dataset, pair), {})[variant.title] = one
+                    found.setdefault(_row(runs.suite, dataset, pair), {})[variant.title] = one
     return found
 
 
@@ -71,7 +85,7 @@ def _printed(suite: Suite) -> dict[str, float]:
     """The paper's distances between a model and its base, as fractions."""
     table: dict[str, Any] = published()["main"]
     return {
-        _row(dataset, pair): (
+        _row(suite, dataset, pair): (
             table[pair.model][dataset]["accuracy"][0] - table[pair.base][dataset]["accuracy"][0]
         )
         / 100
@@ -85,7 +99,7 @@ def _table(runs: SuiteRuns) -> Table:
     suite = runs.suite
     papers = ["paper"] if any(pair.base for pair in suite.pairs) else []
     rows = [
-        (_row(dataset, pair), [*_means(runs, dataset, pair), *_gaps(runs, dataset, pair)])
+        (_row(suite, dataset, pair), [*_means(runs, dataset, pair), *_gaps(runs, dataset, pair)])
         for dataset in suite.datasets
         for pair in suite.pairs
     ]
@@ -95,7 +109,11 @@ def _table(runs: SuiteRuns) -> Table:
 
 def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
     """The paper's mean where its base model is to be shown, and both of ours."""
-    ours = [mean_shown(runs, dataset, m, runs.suite.variants[0]) for m in (pair.model, pair.other)]
+    first = runs.suite.variants[0]
+    ours = [
+        mean_shown(runs, dataset, pair.model, first),
+        mean_shown(runs, dataset, pair.other, _variant_of_other(runs.suite, pair, first)),
+    ]
     if pair.base is None:
         return ours
     mean, spread = published()["main"][pair.model][dataset]["accuracy"]
@@ -110,7 +128,7 @@ def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
     one = _difference(runs, dataset, pair, variant)
     if one is None:
         return MISSING
-    both = [runs.cell(dataset, model, variant.name) for model in (pair.model, pair.other)]
+    both = _both(runs, dataset, pair, variant)
     shared = set.intersection(*(set(map(seed_and_split, cell.records)) for cell in both))
     lines = [line for cell in both for line in cell.lines if seed_and_split(line.record) in shared]
     return Shown(str(one), lines, one.pairs, runs.suite.runs_on(dataset), "pairs")

@@ -25,6 +25,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "neighbors": pair_section,
     "loose": pair_section,
     "splits": pair_section,
+    "fair": pair_section,
     "lambda": penalty_section,
     "decay": penalty_section,
     "cost": cost_section,
