@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from markers import ROOT, Maker, write
+from twins import read_twins, twins_note, twins_table
 
 from nodewise.report.results_page import markdown_section
 from nodewise.report.section import Section, Shown
@@ -127,12 +128,19 @@ def speed() -> str:
     )
 
 
+def twins(dataset: str, part: str) -> str:
+    """Convs and their localized twins in a plain PyG loop."""
+    records = read_twins(RESULTS / "localize.jsonl", dataset, part)
+    return f"{twins_table(records)}\n\n{twins_note(records, DATASETS[dataset])}"
+
+
 MAKERS: dict[str, Maker] = {
     "costs": costs,
     "headline": headline,
     "scale": scale,
     "speed": speed,
     "tables": tables,
+    "twins": twins,
 }
 
 if __name__ == "__main__":
