@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from markers import ROOT, Maker, write
+from twins import read_twins, twins_note, twins_table
 
 from nodewise.report.results_page import markdown_section
 from nodewise.report.section import Section, Shown
@@ -181,6 +182,12 @@ def _best_mean(cells: list[dict[str, Any] | None]) -> str:
     return f"{max(values):.1f}" if values else "-"
 
 
+def twins(dataset: str, part: str) -> str:
+    """Convs and their localized twins in a plain PyG loop."""
+    records = read_twins(RESULTS / "localize.jsonl", dataset, part)
+    return f"{twins_table(records)}\n\n{twins_note(records, DATASETS[dataset])}"
+
+
 MAKERS: dict[str, Maker] = {
     "costs": costs,
     "headline": headline,
@@ -189,6 +196,7 @@ MAKERS: dict[str, Maker] = {
     "scale": scale,
     "speed": speed,
     "tables": tables,
+    "twins": twins,
 }
 
 if __name__ == "__main__":

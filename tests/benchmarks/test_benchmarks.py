@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,3 +29,19 @@ def test_a_small_table_is_read_in_time() -> None:
     ended = run("read_table.py", "--nodes", "200", "--edges", "1000")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.splitlines()[-1].endswith("kept")
+
+
+def test_twins_are_trained_once(tmp_path: Path) -> None:
+    table = tmp_path / "localize.jsonl"
+    few = ("--dataset", "toy", "--seeds", "1", "--epochs", "2", "--convs", "SAGEConv")
+    first, again = (run("localized_twins.py", *few, "--out", str(table)) for _ in range(2))
+    assert first.returncode == again.returncode == 0, first.stderr + again.stderr
+    assert len(first.stdout.splitlines()) == 6 and again.stdout == ""
+    records = [json.loads(line) for line in table.read_text("utf-8").splitlines()]
+    assert {(one["features"], one["form"]) for one in records} == {
+        (features, form)
+        for features in ("raw", "row-sum", "standardized")
+        for form in ("plain", "localized")
+    }
+    assert all(0 < one["test_accuracy"] < 1 for one in records)
+    assert sum(one.get("largest_scale", 0) > 0 for one in records) == 3

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import draw_imports
 import make_reference
@@ -45,6 +47,19 @@ def test_the_headline_has_the_paper_s_numbers_and_ours() -> None:
     assert text.count("\n| ") == 4
     assert re.search(r"^\| LGCN, in the paper \| 83\.5 ± 0\.3 ", text, re.MULTILINE)
     assert re.search(r"^\| tuned global GCN .* \(\*\*\+5\.0\*\*\) \|$", text, re.MULTILINE)
+
+
+def test_twins_stand_beside_their_convs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = {"dataset": "cora", "part": "all", "conv": "GCNConv", "features": "raw", "epochs": 5}
+    plain = [{"form": "plain", "seed": seed, "test_accuracy": 0.5 + seed} for seed in (0, 1)]
+    localized = {"form": "localized", "seed": 0, "test_accuracy": 0.75, "largest_scale": 0.25}
+    lines = [json.dumps({**cell, "nodes": 9, **one}) for one in (*plain, localized)]
+    (tmp_path / "localize.jsonl").write_text("\n".join(lines))
+    monkeypatch.setattr(make_results, "RESULTS", tmp_path)
+    text = make_results.twins("cora", "all")
+    assert "| `GCNConv` | 100.0 / 75.0 |" in text
+    assert "on 9 nodes of Cora: means of 1 to 2 runs of 5 epochs" in text
+    assert "at most 0.2." in text
 
 
 def test_every_command_and_option_is_in_the_reference() -> None:
