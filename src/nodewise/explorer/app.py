@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +51,7 @@ def make_app(explored: Explored, name: str) -> Dash:
         "nodewise.explorer",
         assets_folder=str(ASSETS),
         serve_locally=True,
-        title=f"{name}: what localization did",
+        title=f"{escape(name)}: what localization did",  # Dash fills it in as it is
         update_title=None,
         index_string=_PAGE,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],

@@ -107,8 +107,8 @@ def _map() -> Any:
             html.Div(dcc.Graph("map", config=MAP_BUTTONS, responsive=True), className="map"),
             html.P(id="sampled", className="pale"),
             html.P(
-                "Click a node, or draw a lasso around some: the table then lists these. "
-                "The table's buttons choose nodes by keyboard, too.",
+                "The axes are the first two principal ones. Click a node, or draw a lasso around "
+                "some: the table then lists these. Its buttons choose nodes by keyboard, too.",
                 className="pale",
             ),
         ],

@@ -24,7 +24,8 @@ _GROUPS: Final[dict[str, tuple[str, ...] | None]] = {
     "effect": EFFECTS,
 }
 _OF_EFFECTS: Final = {"right": 2, "wrong": 4, "corrected": 2, "spoiled": 4, "right either way": 0}
-_SMALL, _MARKED = 7, 16
+RING: Final = "#FF1493"  # in no palette
+_SMALL, _MARKED = 7, 20
 
 
 def map_figure(explored: Explored, state: State) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def chosen(explored: Explored, state: State) -> Trace:
     known = [name for name in (state.node, state.other) if name in explored.known]
     numbers = [explored.number(name) for name in known]
     x, y = explored.places[state.map][numbers].T if numbers else ([], [])
-    ring = {"symbol": "circle-open", "size": _MARKED, "color": "#D55E00", "line": {"width": 3}}
+    ring = {"symbol": "circle-open", "size": _MARKED, "color": RING, "line": {"width": 3}}
     texts = [explored.hover[i] for i in numbers]
     return _mark(list(map(float, x)), list(map(float, y)), texts, ring) | {"customdata": numbers}
 
@@ -154,13 +155,13 @@ def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[s
 
 def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
     """The layout of a map; zoom is kept while the revision stays."""
-    axis = {"zeroline": False, "showticklabels": False, "title": {"text": ""}}
+    axis = {"zeroline": False, "showticklabels": False}
     return {
-        "xaxis": axis | {"title": {"text": "first principal axis"}},
-        "yaxis": axis | {"title": {"text": "second principal axis"}},
+        "xaxis": axis,
+        "yaxis": axis,
         "annotations": notes,
-        "legend": {"orientation": "h", "y": -0.08, "yanchor": "top", "itemsizing": "constant"},
-        "margin": {"l": 30, "r": 10, "t": 30, "b": 30},
+        "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 30},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "hovermode": "closest",
