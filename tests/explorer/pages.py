@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from nodewise.analysis.predictions import Predictions
@@ -26,6 +27,7 @@ def named_view(model: str = "LGCN", **settings: Any) -> View:
     return view
 
 
+@cache
 def small(model: str = "LGCN", limit: int = 20_000, **settings: Any) -> Explored:
     """A random model on a small graph, whose ids are numbers."""
     return Explored(random_view(model, toy_graph(60), **settings), limit)

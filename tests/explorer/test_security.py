@@ -22,6 +22,10 @@ def test_names_of_strangers_are_not(host: str) -> None:
     assert not is_ours(host)
 
 
+def test_the_name_that_the_server_binds_to_is_ours() -> None:
+    assert is_ours("Box.lan:8050", "box.lan") and not is_ours("box.lan", "127.0.0.1")
+
+
 def test_a_post_comes_from_the_page_itself() -> None:
     host = "127.0.0.1:8050"
     assert is_same("http://127.0.0.1:8050", host)

@@ -100,7 +100,7 @@ def _serve(
     from nodewise.explorer.security import is_local
     from nodewise.explorer.server import address, make_server
 
-    server = make_server(make_app(explored, run.resolve().name), host, port)
+    server = make_server(make_app(explored, run.resolve().name, host), host, port)
     url = address(server)
     if not is_local(host):
         typer.echo(

@@ -34,12 +34,13 @@ def need_dash() -> None:
         )
 
 
-def make_app(explored: Explored, name: str) -> Dash:
+def make_app(explored: Explored, name: str, host: str = "127.0.0.1") -> Dash:
     """The application; it answers requests that come from its own page only.
 
     Args:
         explored: What it shows.
         name: The run's name.
+        host: What the server binds to.
     """
     need_dash()
     from dash import Dash
@@ -61,5 +62,5 @@ def make_app(explored: Explored, name: str) -> Dash:
     app.layout = page(explored, name)
     register(app, explored)
     server: Any = app.server
-    secure(server, app.csp_hashes())
+    secure(server, app.csp_hashes(), host)
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,8 +77,6 @@ class Explored:
 
     def possible(self, state: State) -> State:
         """The state, with another map or coloring where the model does not have these."""
-        from dataclasses import replace
-
         color = state.color if state.color in self.colorings else self.start.color
         return replace(state, map=state.map if state.map in self.maps else "hidden", color=color)
 

@@ -22,12 +22,13 @@ _HEADERS = {
 }
 
 
-def secure(server: Any, script_hashes: Sequence[str]) -> None:
+def secure(server: Any, script_hashes: Sequence[str], bound: str = "localhost") -> None:
     """Check every request to a Flask application, and add headers to its answers.
 
     Args:
         server: The application.
         script_hashes: The hashes of its inline scripts, as a policy has them.
+        bound: The name or address that the server binds to, which is one of this machine's.
     """
     from flask import Response, abort, request
 
@@ -36,7 +37,7 @@ def secure(server: Any, script_hashes: Sequence[str]) -> None:
     @server.before_request  # type: ignore[untyped-decorator, unused-ignore]
     def check() -> None:
         host = request.headers.get("Host", "")
-        if not is_ours(host):
+        if not is_ours(host, bound):
             abort(403, "The Host header names another machine.")
         origin = request.headers.get("Origin")
         if request.method not in ("GET", "HEAD") and not is_same(origin, host):
@@ -67,13 +68,14 @@ def content_policy(script_hashes: Sequence[str]) -> str:
     return "; ".join(" ".join([rule, *sources]) for rule, sources in rules.items())
 
 
-def is_ours(host: str) -> bool:
+def is_ours(host: str, bound: str = "localhost") -> bool:
     """Whether a Host header is an address, or a name of this machine: no name of a stranger's."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return False
-    return name in ("localhost", socket.gethostname().lower()) or _is_address(name)
+    ours = ("localhost", bound.lower(), socket.gethostname().lower())
+    return name in ours or _is_address(name)
 
 
 def is_same(origin: str | None, host: str) -> bool:
