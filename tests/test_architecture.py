@@ -16,6 +16,7 @@ ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),
     ("ops", "data", "training"),
     ("models", "testing"),
+    ("analysis", "explorer", "cli"),
     ("experiments", "workflow", "estimator"),
     ("runs", "bound_graph", "estimator"),
     ("runs", "bench", "experiments"),

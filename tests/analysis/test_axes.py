@@ -22,3 +22,11 @@ def test_axes_that_do_not_exist_are_zero() -> None:
     rows = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     found = principal(lambda: iter([rows]), 3, 2, count=4)
     assert found.shape == (3, 4) and not found[:, 1:].round(5).any()
+
+
+def test_more_rows_are_placed_on_the_axes_of_the_others() -> None:
+    rows = torch.randn(40, 5, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    alone = principal(lambda: iter([rows]), 40, 5, count=2)
+    found = principal(lambda: iter([rows]), 40, 5, count=2, also=rows[3:6])
+    np.testing.assert_allclose(found[:40], alone, atol=1e-12)
+    np.testing.assert_allclose(found[40:], alone[3:6], atol=1e-12)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import nodewise
+from nodewise.analysis.local_weights import LocalWeights
 from nodewise.analysis.view import View, analyze
 from nodewise.data.graph import GraphTable
 from nodewise.data.read_graph import from_pandas
@@ -185,3 +186,17 @@ def test_degrees_and_homophily_leave_loops_and_unlabeled_nodes_out() -> None:
     frame = random_view(data=data).to_frame()
     assert frame["degree"][0] == 4 and frame["homophily"][0] == pytest.approx(2 / 3)
     assert np.isnan(frame["homophily"][7])
+
+
+def test_the_global_model_is_no_farther_on_the_map_than_it_is() -> None:
+    view = random_view("LGCN")
+    places = view.map()[["local_x", "local_y"]].to_numpy() - view.global_on_map()
+    for node, place in enumerate(places):
+        a, b = LocalWeights.of(view.subject).of_node(node)  # type: ignore[union-attr]
+        assert np.linalg.norm(place) <= float(torch.stack([a, b]).norm()) + 1e-9
+
+
+def test_features_of_a_node_are_those_that_are_not_zero() -> None:
+    data = small_graph()
+    data.x[4] = torch.tensor([0, 1.0, 0, -2.0, 0, 0, 0])
+    assert random_view("LGCN", data).features_of(4) == ["feature_1", "feature_3"]

@@ -124,8 +124,13 @@ class LocalWeights:
 
         They are generated for some nodes at a time; axes that do not exist have zeros.
         """
+        return self.principal_and_global(count)[:-1]
+
+    def principal_and_global(self, count: int) -> NDArray[np.float64]:
+        """The local models, and last the global one, on their principal axes: (N + 1, count)."""
         width = 2 * self.weight.size(0) * self.weight.size(2)
-        return principal(self._flat, self.num_nodes, width, count=count)
+        none = self.weight.new_zeros(1, width)  # a = 1, b = 0
+        return principal(self._flat, self.num_nodes, width, count=count, also=none)
 
     def _flat(self) -> Iterator[Tensor]:
         """The local models of some nodes, (n, 2 H in), until all nodes were there."""

@@ -17,7 +17,7 @@ from nodewise.analysis.graph import GraphAnalysis, analyze_graph
 from nodewise.analysis.local_weights import LocalWeights
 from nodewise.analysis.neighbors import neighbors_of
 from nodewise.analysis.node import NodeAnalysis, Similar
-from nodewise.analysis.opened import Opened
+from nodewise.analysis.opened import Opened, total_and_count
 from nodewise.analysis.predictions import (
     SWITCHED,
     Predictions,
@@ -226,9 +226,7 @@ class View:
     def _map(self) -> pd.DataFrame:
         import pandas as pd
 
-        hidden, local = self._opened.axes, self._local
-        zeros = np.zeros((self.subject.num_nodes, 2))
-        of_local = zeros if local is None else local.principal(2)
+        hidden, of_local = self._opened.axes, self._local_axes[:-1]
         columns = {"x": hidden[:, 0], "y": hidden[:, 1]}
         return pd.DataFrame(
             {
@@ -238,6 +236,35 @@ class View:
                 "local_y": of_local[:, 1],
             }
         )
+
+    @cached_property
+    def _local_axes(self) -> Any:
+        """The local models on two principal axes, and last the global one, shape (N + 1, 2)."""
+        local = self._local
+        none = np.zeros((self.subject.num_nodes + 1, 2))
+        return none if local is None else local.principal_and_global(2)
+
+    def global_on_map(self) -> tuple[float, float]:
+        """Where the global model stands among the local ones: at `local_x` and `local_y`.
+
+        Raises:
+            InputError: The model has no layers to look into.
+        """
+        x, y = self._local_axes[-1]
+        return float(x), float(y)
+
+    def features_of(self, id: Any) -> list[str]:
+        """The names of the features that a node has: those that `what_if` can set to zero.
+
+        Args:
+            id: The node's id.
+
+        Raises:
+            InputError: There is no such node.
+        """
+        node = self.subject.number_of(id)
+        _, count = total_and_count(self.subject.raw, np.array([node]))
+        return [self.subject.feature_names[column] for column in count.nonzero().view(-1).tolist()]
 
     def what_if(
         self,

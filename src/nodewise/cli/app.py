@@ -15,6 +15,7 @@ from nodewise.cli import (
     datasets,
     demo,
     evaluate,
+    explore,
     inspect,
     models,
     predict,
@@ -42,6 +43,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(inspect.inspect)
+app.command()(explore.explore)
 app.command()(reproduce.reproduce)
 app.command()(report.report)
 app.command()(search.search)

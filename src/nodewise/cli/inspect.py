@@ -60,7 +60,7 @@ def inspect(
     from nodewise.runs.saved import load_run
 
     model = load_run(run, device=device)
-    graph = _graph(model, dataset, files_of(nodes, edges), root)
+    graph = graph_to_inspect(model, dataset, files_of(nodes, edges), root)
     graph.data.to(device)
     view = analyze(model, graph)
     if node is None:
@@ -72,7 +72,7 @@ def inspect(
     _print_json({"run": str(model.folder), **found.to_dict(top)}, json)
 
 
-def _graph(
+def graph_to_inspect(
     model: SavedRun, dataset: str | None, files: Mapping[str, str], root: Path | None
 ) -> GraphTable:
     """The graph to inspect; that of training comes with labels and its split."""

@@ -1,0 +1,154 @@
+"""The page: its controls, the map, the table beside it, and places that callbacks fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dash import dcc, html
+
+from nodewise.explorer.explored import Explored
+from nodewise.explorer.state import SHOWN
+
+COLUMNS: Final = {
+    "id": "node",
+    "label": "class",
+    "prediction": "prediction",
+    "without_global": "without",
+    "confidence": "confidence",
+    "degree": "degree",
+    "distance": "strength",
+}
+_BUTTONS = {
+    "displaylogo": False,
+    "responsive": True,
+    "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "nodewise"},
+}
+MAP_BUTTONS: Final = {**_BUTTONS, "scrollZoom": True, "displayModeBar": True}
+BUTTONS: Final = {**_BUTTONS, "modeBarButtons": [["toImage"]]}
+
+
+def page(explored: Explored, name: str) -> Any:
+    """The whole page.
+
+    Args:
+        explored: What it shows.
+        name: The run's name.
+    """
+    return html.Main(
+        [
+            dcc.Location(id="url", refresh=False),
+            *(dcc.Store(id=id) for id in ("state", "scene", "drawn")),
+            dcc.Download(id="download"),
+            html.H1(["What localization did: ", html.Span(name)]),
+            html.P(summary(explored)),
+            _controls(explored),
+            html.P(id="message", role="status"),
+            html.Div([_map(), _table()], className="beside"),
+            html.Div(id="node", className="nodes", **{"aria-live": "polite"}),
+            _what_if(explored),
+        ]
+    )
+
+
+def summary(explored: Explored) -> str:
+    """How many nodes there are, and how many predictions localization changed to right or wrong."""
+    count, levels = explored.frame["effect"].value_counts(), explored.view.levels
+    right, wrong = (int(count.get(name, 0)) for name in ("corrected", "spoiled"))
+    said = f"{len(explored.ids):,} nodes. "
+    if not levels:
+        return said + "The model has no localization."
+    return said + (
+        f"Of those with a label, localization ({' and '.join(levels)} level) corrected {right:,} "
+        f"predictions and spoiled {wrong:,}."
+    )
+
+
+def sampled(explored: Explored, show: str) -> str:
+    """What the map leaves out; "" where it draws all nodes of the filter."""
+    drawn, there = len(explored.drawn(show)), len(explored.chosen(show))
+    return f"A random sample of {drawn:,} of {there:,} nodes is drawn." if drawn < there else ""
+
+
+def _controls(explored: Explored) -> Any:
+    return html.Div(
+        [
+            _choice("which", "Map of", explored.maps),
+            _choice("color", "Color by", explored.colorings),
+            _choice("show", "Show", SHOWN),
+            _search("search", "Search a node by id"),
+            _search("other", "Compare with"),
+        ],
+        className="controls",
+        role="search",
+    )
+
+
+def _labeled(name: str, control: Any) -> Any:
+    return html.Label([html.Span(name), control])
+
+
+def _choice(id: str, name: str, choices: Mapping[str, str]) -> Any:
+    options = [{"value": key, "label": text} for key, text in choices.items()]
+    return _labeled(
+        name,
+        dcc.Dropdown(options, next(iter(choices)), id=id, clearable=False, searchable=False),
+    )
+
+
+def _search(id: str, name: str) -> Any:
+    control = dcc.Input(id=id, type="text", debounce=True, placeholder="id, then Enter", value="")
+    return _labeled(name, control)
+
+
+def _map() -> Any:
+    return html.Section(
+        [
+            html.Div(dcc.Graph("map", config=MAP_BUTTONS, responsive=True), className="map"),
+            html.P(id="sampled", className="pale"),
+            html.P(
+                "The axes are the first two principal ones. Click a node, or draw a lasso around "
+                "some: the table then lists these. Its buttons choose nodes by keyboard, too.",
+                className="pale",
+            ),
+        ],
+        **{"aria-label": "Map of the nodes"},
+    )
+
+
+def _table() -> Any:
+    return html.Section(
+        [
+            html.Div(id="table"),
+            html.Button("Save the table as CSV", id="csv", type="button"),
+        ],
+        **{"aria-label": "Table of nodes"},
+    )
+
+
+def _what_if(explored: Explored) -> Any:
+    levels = [{"value": level, "label": f"{level} level"} for level in explored.view.levels]
+    return html.Section(
+        [
+            html.H2("What if"),
+            html.Div(
+                [
+                    html.Fieldset(
+                        [html.Legend("Switch off"), dcc.Checklist(levels, [], id="off")],
+                    ),
+                    _labeled("Drop the edges of", _several("drop", "neighbors")),
+                    _labeled("Set to zero", _several("zero", "features")),
+                ],
+                className="controls",
+            ),
+            html.P(id="answer", role="status"),
+            html.Div(dcc.Graph("after", config=BUTTONS, responsive=True), className="after"),
+        ],
+        id="what-if",
+        hidden=True,
+        **{"aria-label": "What if"},
+    )
+
+
+def _several(id: str, what: str) -> Any:
+    return dcc.Dropdown([], [], id=id, multi=True, placeholder=what)

@@ -1,0 +1,172 @@
+"""The map of all nodes, as a figure of plotly in plain dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from nodewise.explorer.explored import EFFECTS, Explored, Numbers
+from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
+from nodewise.explorer.state import COLORINGS, State
+
+Trace = dict[str, Any]
+CLEAR: Final = "rgba(0,0,0,0)"
+MODEBAR: Final = {"bgcolor": CLEAR, "color": GRAY, "activecolor": COLORS[0]}
+_MISSING = "no label"
+_CORRECT = {True: "right", False: "wrong"}
+# The column of a group's names, and those that come first; None for the classes.
+_GROUPS: Final[dict[str, tuple[str, ...] | None]] = {
+    "label": None,
+    "prediction": None,
+    "correct": ("right", "wrong", _MISSING),
+    "effect": EFFECTS,
+}
+_OF_EFFECTS: Final = {"right": 2, "wrong": 4, "corrected": 2, "spoiled": 4, "right either way": 0}
+RING: Final = "#FF1493"  # in no palette
+_SMALL, _MARKED = 7, 20
+
+
+def map_figure(explored: Explored, state: State) -> dict[str, Any]:
+    """The map of a state: nodes in their colors, the global model, and the chosen nodes last."""
+    drawn, places = explored.drawn(state.show), explored.places[state.map]
+    traces = colored(explored, state.color, drawn)
+    for trace in traces:
+        trace |= placed(trace, places)
+        trace["text"] = [explored.hover[i] for i in trace["customdata"]]
+    traces += [*global_model(explored, state.map), chosen(explored, state)]
+    notes = class_labels(explored, places, drawn)
+    return {"data": traces, "layout": layout(f"{state.map}-{state.show}", notes)}
+
+
+def placed(trace: Trace, places: Any) -> Trace:
+    """The coordinates of a trace's nodes."""
+    x, y = places[trace["customdata"]].T if trace["customdata"] else ([], [])
+    return {"x": np.round(x, 5).tolist(), "y": np.round(y, 5).tolist()}
+
+
+def colored(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
+    """Traces without coordinates: one for each group of nodes, or one with a color scale."""
+    if color not in _GROUPS:
+        return [_scaled(explored, color, drawn)]
+    names = _names(explored, color)[drawn]
+    groups = [*(_GROUPS[color] or explored.classes)]
+    groups += [name for name in (_MISSING,) if name in names and name not in groups]
+    return [
+        _group(name, number, drawn[names == name], color)
+        for number, name in enumerate(groups)
+        if (names == name).any()
+    ]
+
+
+def _names(explored: Explored, color: str) -> Any:
+    column = explored.frame[color]
+    if color == "correct":
+        column = column.map(_CORRECT)
+    return column.astype(object).where(column.notna(), _MISSING).to_numpy()
+
+
+def _group(name: str, number: int, nodes: Numbers, color: str) -> Trace:
+    shade, mark = look(number if _GROUPS[color] is None else _OF_EFFECTS.get(name, 6))
+    if name == _MISSING:
+        shade, mark = GRAY, "circle-open"
+    return _trace(name, nodes, {"color": shade, "symbol": mark})
+
+
+def _scaled(explored: Explored, color: str, drawn: Numbers) -> Trace:
+    values = explored.frame[color].to_numpy(float)[drawn]
+    title = COLORINGS[color]
+    if color == "degree":
+        values, title = np.log10(values + 1), "degree, log10(1 + d)"
+    shades = [round(value, 4) if np.isfinite(value) else None for value in values.tolist()]
+    bar = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0}
+    marker = {"color": shades, "colorscale": SCALE, "showscale": True, "colorbar": bar}
+    return {**_trace(title, drawn, marker), "showlegend": False}
+
+
+def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "name": plain(name, 24),
+        "customdata": nodes.tolist(),
+        "hoverinfo": "text",
+        "marker": {"size": _SMALL, "opacity": 0.8, **marker},
+    }
+
+
+def global_model(explored: Explored, key: str) -> list[Trace]:
+    """The mark of the global model among the local ones; nothing on another map."""
+    if key != "local":
+        return []
+    x, y = explored.view.global_on_map()
+    star = {
+        "symbol": "star",
+        "size": 18,
+        "color": "#F0E442",
+        "line": {"width": 1.5, "color": "#000"},
+    }
+    text = "the global model"
+    return [_mark([x], [y], [text], star) | {"name": text, "showlegend": True}]
+
+
+def chosen(explored: Explored, state: State) -> Trace:
+    """Rings around the chosen nodes, also those that the sample or the filter leaves out."""
+    known = [name for name in (state.node, state.other) if name in explored.known]
+    numbers = [explored.number(name) for name in known]
+    x, y = explored.places[state.map][numbers].T if numbers else ([], [])
+    ring = {"symbol": "circle-open", "size": _MARKED, "color": RING, "line": {"width": 3}}
+    texts = [explored.hover[i] for i in numbers]
+    return _mark(list(map(float, x)), list(map(float, y)), texts, ring) | {"customdata": numbers}
+
+
+def _mark(
+    x: Sequence[float], y: Sequence[float], text: Sequence[str], marker: dict[str, Any]
+) -> Trace:
+    return {
+        "type": "scattergl",  # another kind would be drawn below the nodes
+        "mode": "markers",
+        "x": x,
+        "y": y,
+        "text": text,
+        "hoverinfo": "text",
+        "showlegend": False,
+        "marker": marker,
+    }
+
+
+def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[str, Any]]:
+    """The names of the predicted classes, each at the median of its nodes."""
+    classes = explored.frame["prediction"].to_numpy()[drawn]
+    where = {name: places[drawn[classes == name]] for name in explored.classes}
+    return [
+        {
+            "x": float(np.median(of[:, 0])),
+            "y": float(np.median(of[:, 1])),
+            "text": f"<b>{plain(name, 24)}</b>",
+            "showarrow": False,
+            "bgcolor": "rgba(255,255,255,.75)",
+        }
+        for name, of in where.items()
+        if len(of)
+    ]
+
+
+def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
+    """The layout of a map; zoom is kept while the revision stays."""
+    axis = {"zeroline": False, "showticklabels": False}
+    return {
+        "xaxis": axis,
+        "yaxis": axis,
+        "annotations": notes,
+        "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 30},
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
+        "hovermode": "closest",
+        "dragmode": "lasso",
+        "clickmode": "event",
+        "uirevision": revision,
+        "modebar": MODEBAR,
+    }

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from nodewise.errors import InputError
+from nodewise.explorer import app as module
+from nodewise.explorer.explored import Explored
+from nodewise.explorer.state import State
+from tests.explorer.pages import SCRIPT, named_view, small
+
+pytestmark = pytest.mark.medium
+HERE = {"Origin": "http://localhost"}
+
+
+def client(explored: Explored, name: str = "run") -> Any:
+    pytest.importorskip("dash", reason="dash is not installed")
+    return module.make_app(explored, name).server.test_client()
+
+
+def ask(
+    page: Any, output: str, inputs: Mapping[str, Any], headers: Mapping[str, str] = HERE
+) -> Any:
+    """The answer of the callback that has an output, for the values of its inputs by id."""
+    known = page.get("/_dash-dependencies").json
+    callback = next(each for each in known if output in each["output"])
+
+    def filled(places: Any) -> Any:
+        return [{**place, "value": inputs.get(place["id"])} for place in places]
+
+    outputs = [
+        dict(zip(("id", "property"), part.rsplit(".", 1), strict=True))
+        for part in callback["output"].strip(".").split("...")
+    ]
+    body = {
+        "output": callback["output"],
+        "outputs": outputs if callback["output"].startswith("..") else outputs[0],
+        "inputs": filled(callback["inputs"]),
+        "state": filled(callback["state"]),
+        "changedPropIds": [f"{key}.data" for key in inputs],
+    }
+    return page.post("/_dash-update-component", json=body, headers=headers)
+
+
+def test_the_page_comes_from_this_server_alone() -> None:
+    page = client(small())
+    answer = page.get("/?node=3")
+    text = answer.get_data(as_text=True)
+    assert answer.status_code == 200 and '<html lang="en">' in text
+    assert not re.search(r"(src|href)=.?https?:", text)
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    inline = re.findall(r"<script[^>]*>[^<]+</script>", text)
+    assert all("application/json" in each or "DashRenderer" in each for each in inline)
+
+
+def test_names_are_text_in_the_page() -> None:
+    page = client(Explored(named_view()), SCRIPT)
+    assert SCRIPT not in page.get("/").get_data(as_text=True)
+
+
+def test_other_hosts_and_pages_are_refused() -> None:
+    page, asked = client(small()), {"state": State(node="3").query()}
+    assert page.get("/", headers={"Host": "evil.com"}).status_code == 403
+    assert ask(page, "answer.children", asked).status_code == 200
+    for origin in ({}, {"Origin": "http://evil.com"}, {"Origin": "null"}):
+        assert ask(page, "answer.children", asked, origin).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../app.py",
+        "/assets/%2e%2e/app.py",
+        "/assets/..%2fapp.py",
+        "/assets//etc/passwd",
+        "/_dash-component-suites/dash/../../../nodewise/cli/app.py",
+        "/_dash-component-suites/nodewise/explorer/app.py",
+        "/_mcp",
+        "/_reload-hash",
+    ],
+)
+def test_no_path_leads_to_other_files(path: str) -> None:
+    text = client(small()).get(path).get_data(as_text=True)
+    assert "import annotations" not in text and "root:" not in text
+
+
+def test_a_what_if_is_answered() -> None:
+    page, state = client(small()), State(node="3", off=("node", "edge"))
+    found = ask(page, "answer.children", {"state": state.query()}).json["response"]
+    expected = small().what_if(state)
+    assert expected.after in found["answer"]["children"] and found["what-if"]["hidden"] is False
+    assert len(found["after"]["figure"]["data"]) == 2
+
+
+def test_a_what_if_that_is_not_possible_says_why() -> None:
+    state = State(node="3", drop=("3",)).query()
+    found = ask(client(small()), "answer.children", {"state": state}).json["response"]
+    assert "names no edge" in found["answer"]["children"]
+
+
+def test_two_nodes_are_shown_side_by_side_as_text() -> None:
+    explored = Explored(named_view())
+    state = State(node=explored.ids[3], other=explored.ids[4]).query()
+    answer = ask(client(explored), "node.children", {"state": state})
+    panels = answer.json["response"]["node"]["children"]
+    assert len(panels) == 2
+    assert explored.node(explored.ids[4]).sentence in json.dumps(panels[1])
+
+
+def test_the_table_has_a_button_for_each_node_of_the_lasso() -> None:
+    selected = {"points": [{"customdata": 5}, {"customdata": 9}, {"text": "the global model"}]}
+    answer = ask(client(small()), "table.children", {"map": selected, "show": "all"})
+    text = json.dumps(answer.json)
+    assert "2 nodes in the lasso" in text and text.count('"pick"') == 2
+
+
+def test_the_table_is_saved_as_csv() -> None:
+    answer = ask(client(small()), "download.data", {"csv": 1, "show": "spoiled"})
+    lines = answer.json["response"]["download"]["data"]["content"].splitlines()
+    assert len(lines) == 1 + len(small().chosen("spoiled")) and lines[0].startswith("id,label")
+
+
+def test_without_dash_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install dash plotly"):
+        module.need_dash()
