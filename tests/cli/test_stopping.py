@@ -77,8 +77,8 @@ def screen(shown: str) -> list[str]:
 BEFORE_ANY_BAR = """
 import time
 from nodewise.cli import stopping
-print("loading", flush=True)
 try:
+    print("loading", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
     stopping.tell_stopped("stopped, all saved")
@@ -118,7 +118,7 @@ def test_the_text_stands_alone(program: str, tmp_path: Path) -> None:
         ("train toy -r auto --workers 1 --out run", "epochs/s", "stopped while choosing"),
         ("train toy -r auto --workers 2 --out run", "side by side", "stopped while choosing"),
         ("search toy -m GCN --workers 1 --out run", "0/40", "stopped, all saved in run"),
-        ("demo --workers 1", "0/15", "nothing was written"),
+        ("demo --workers 1", "0/20", "nothing was written"),
     ],
 )
 @pytest.mark.slow
