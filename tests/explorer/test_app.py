@@ -129,3 +129,10 @@ def test_without_dash_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install dash plotly"):
         module.need_dash()
+
+
+def test_an_answer_leaves_controls_alone_that_do_not_change() -> None:
+    dash = pytest.importorskip("dash", reason="dash is not installed")
+    from nodewise.explorer.callbacks import updates
+
+    assert updates(["a", "b"], ["a", "c"]) == [dash.no_update, "b"]

@@ -148,7 +148,7 @@ def test_a_visit(browser: Any, url: str, record_property: Any) -> None:
     field = browser.find_element(By.ID, "search")
     field.send_keys("nobody", Keys.ENTER)
     wait(browser, f"{text('#message')}.includes('not the id')")
-    browser.find_element(By.ID, "search").clear()
+    wait(browser, "document.getElementById('search').value == ''")
     browser.find_element(By.ID, "search").send_keys("171", Keys.ENTER)
     wait(browser, f"{text('#node')}.includes('171 is predicted')")
     assert browser.current_url.endswith("?node=171")

@@ -68,7 +68,7 @@ def _keep_state(app: Dash, explored: Explored) -> None:
         address = state.query()
         changed = no_update if address == (query or "") else address
         options = [list(dict.fromkeys(names)) for names in removable]
-        return [address, changed, message, *options, None, *shown(state)]
+        return [address, changed, message, *options, None, *updates(shown(state), values)]
 
 
 def _changed(explored: Explored, here: State, values: list[Any], before: str | None) -> State:
@@ -97,6 +97,11 @@ def shown(state: State) -> list[Any]:
     """The values of the controls for a state."""
     values = (getattr(state, field) for field in CONTROLS.values())
     return [list(value) if isinstance(value, tuple) else value for value in values]
+
+
+def updates(wanted: Sequence[Any], there: Sequence[Any]) -> list[Any]:
+    """The values of controls that change: an answer must not undo what is being typed by then."""
+    return [no_update if new == old else new for new, old in zip(wanted, there, strict=True)]
 
 
 def picked_node(explored: Explored, trigger: Any, value: Any) -> str | None:
