@@ -22,7 +22,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import SAGEConv
 
 from nodewise import NodeClassifier, estimator, read_graph
-from nodewise.data.drawn_splits import random_split, sensible_split
+from nodewise.data.splits.drawn import random_split, sensible_split
 from nodewise.errors import (
     GraphError,
     InputError,

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import nodewise as nw
 from nodewise.cli.app import app
-from nodewise.data.drawn_splits import random_split
 from nodewise.data.fingerprints import graph_sha256
+from nodewise.data.splits.drawn import random_split
 from nodewise.errors import GraphError, InputError, RecipeError, RunError, SplitError
 from nodewise.runs.run import Task, train_in
 from nodewise.runs.task import dataset_source, load_source, split_of

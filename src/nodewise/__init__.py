@@ -14,15 +14,15 @@ from nodewise._version import __version__
 if TYPE_CHECKING:
     from nodewise.analysis.view import analyze as analyze
     from nodewise.data.datasets import load_dataset as load_dataset
-    from nodewise.data.drawn_splits import random_split as random_split
-    from nodewise.data.drawn_splits import sensible_split as sensible_split
     from nodewise.data.graph import GraphTable as GraphTable
     from nodewise.data.options import ReadOptions as ReadOptions
     from nodewise.data.preprocessing import Preprocessing as Preprocessing
     from nodewise.data.read_graph import from_pandas as from_pandas
     from nodewise.data.read_graph import read_graph as read_graph
     from nodewise.data.sources.networkx_graph import from_networkx as from_networkx
-    from nodewise.data.splits import Split as Split
+    from nodewise.data.splits.drawn import random_split as random_split
+    from nodewise.data.splits.drawn import sensible_split as sensible_split
+    from nodewise.data.splits.split import Split as Split
     from nodewise.data.toy import toy_graph as toy_graph
     from nodewise.data.writers.write_graph import write_graph as write_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
@@ -52,7 +52,7 @@ _HOME = {
     "ReadOptions": "nodewise.data.options",
     "Recipe": "nodewise.training.recipe",
     "SavedRun": "nodewise.runs.saved",
-    "Split": "nodewise.data.splits",
+    "Split": "nodewise.data.splits.split",
     "analyze": "nodewise.analysis.view",
     "build_model": "nodewise.models.zoo",
     "from_networkx": "nodewise.data.sources.networkx_graph",
@@ -61,9 +61,9 @@ _HOME = {
     "load_recipe": "nodewise.training.recipe",
     "load_run": "nodewise.runs.saved",
     "localize": "nodewise.nn.localize",
-    "random_split": "nodewise.data.drawn_splits",
+    "random_split": "nodewise.data.splits.drawn",
     "read_graph": "nodewise.data.read_graph",
-    "sensible_split": "nodewise.data.drawn_splits",
+    "sensible_split": "nodewise.data.splits.drawn",
     "toy_graph": "nodewise.data.toy",
     "train": "nodewise.workflow",
     "use_kernel": "nodewise.ops.dispatch",

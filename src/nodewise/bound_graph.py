@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from nodewise.data.checks import check_data
-from nodewise.data.drawn_splits import hold_out
 from nodewise.data.node_index import node_index
-from nodewise.data.split_checks import MASKS
-from nodewise.data.splits import Split
+from nodewise.data.splits.checks import MASKS
+from nodewise.data.splits.drawn import hold_out
+from nodewise.data.splits.split import Split
 from nodewise.errors import InputError, SplitError
 from nodewise.runs.saved import class_labels
 

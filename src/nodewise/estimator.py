@@ -19,13 +19,13 @@ from sklearn.utils import check_random_state
 from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
 from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.errors import InputError, SplitError, UnknownNameError
 from nodewise.experiments.selection import choose_into
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, epoch_progress
-from nodewise.runs.run import Factory, Task, Watch, train, train_in
+from nodewise.runs.run import Callbacks, Factory, Task, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, known_keys
@@ -168,8 +168,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.history_.append(line)
                 show(line)
 
-            watch = Watch(epoch, enough=enough)
-            engine, self.result_, _ = train(task, seed, watch=watch)
+            callbacks = Callbacks(epoch, enough=enough)
+            engine, self.result_, _ = train(task, seed, callbacks=callbacks)
         self.model_, self._config = engine.model.eval(), task.config(seed)
         self.choice_: dict[str, Any] | None = None
 
@@ -182,7 +182,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with choosing_progress(selection.budget, quiet, lines=True) as show:
                 choice, task = choose_into(run, selection, show, enough=enough)
             with self._showing(task) as epoch:
-                record = train_in(run, task, seed, Watch(epoch, stop=enough))
+                record = train_in(run, task, seed, Callbacks(epoch, stop=enough))
             # Some epochs on all labels are worse than all epochs on most of them.
             if record["interrupted"]:
                 choice.trial.finish()

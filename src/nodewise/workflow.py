@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodewise.data.checks import check_data, check_split
-from nodewise.data.drawn_splits import hold_out, sensible_split
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.node_index import node_index
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import GraphError, RecipeError, SplitError
 from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
 from nodewise.experiments.clock import parse_budget, seconds_of
 from nodewise.experiments.selection import Selection, choose_into
 from nodewise.runs.interrupts import asking_to_stop
-from nodewise.runs.run import Factory, Task, Watch, train_in
+from nodewise.runs.run import Callbacks, Factory, Task, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.runs.seeds import seed_folder, train_seeds
 from nodewise.training.loop import Epoch
@@ -162,11 +162,11 @@ def train(
             _, task = choose_into(first, selection, stop=stop)
         else:
             task = plan.task(data, split)
-        watch = Watch(on_epoch, stop)
+        callbacks = Callbacks(on_epoch, stop)
         if runs is None:
-            record = train_in(folder, task, seed, watch)
+            record = train_in(folder, task, seed, callbacks)
         else:
-            record = train_seeds(folder, task, range(seed, seed + runs), lambda _: watch)[-1]
+            record = train_seeds(folder, task, range(seed, seed + runs), lambda _: callbacks)[-1]
     if record["interrupted"]:
         raise KeyboardInterrupt
     return load_run(folder, plan.build)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from nodewise.analysis.parts import known_split, parts_of
-from nodewise.data.drawn_splits import hold_out, random_split, sensible_split
+from nodewise.data.splits.drawn import hold_out, random_split, sensible_split
 from tests.training.tasks import small_graph
 
 

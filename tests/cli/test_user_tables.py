@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from nodewise.cli.app import app, main
 from nodewise.errors import NodewiseError
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Watch, train_in
+from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.task import load_source, make_task
 from tests.data.broken_tables import CASES, BrokenTable
@@ -160,7 +160,7 @@ def test_predicting_imports_only_what_it_needs(here: Path) -> None:
 def test_a_stopped_run_predicts_and_says_so(here: Path) -> None:
     run = Path("run")
     task = make_task(load_source(RunFolder(run).config["graph"]), "LGCN", load_run(run).recipe)
-    train_in(Path("stopped"), task, 0, Watch(stop=lambda: True))
+    train_in(Path("stopped"), task, 0, Callbacks(stop=lambda: True))
     out = done("predict", "stopped", "--out", "labels.csv", "--json")
     assert "training was stopped: these are predictions of the best epoch so far, 0 of 1" in out
     assert json.loads(out.splitlines()[-1])["interrupted"]

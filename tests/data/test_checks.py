@@ -15,9 +15,9 @@ from torch_geometric.data import Data
 
 import nodewise as nw
 from nodewise.data.checks import check_data, check_graph, check_split
-from nodewise.data.drawn_splits import random_split
 from nodewise.data.published.safe_pickle import loads
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import random_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import (
     GraphError,
     InputError,

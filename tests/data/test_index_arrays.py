@@ -33,7 +33,6 @@ from torch_geometric.data import Data
 import nodewise as nw
 from nodewise.data import index_arrays
 from nodewise.data.checks import check_data, check_graph
-from nodewise.data.drawn_splits import hold_out
 from nodewise.data.features import to_csr
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
 from nodewise.data.published import cache
@@ -43,8 +42,9 @@ from nodewise.data.published.readers import (
     read_planetoid,
 )
 from nodewise.data.published.safe_pickle import loads
-from nodewise.data.splits import PARTS as PARTS_OF_A_SPLIT
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import hold_out
+from nodewise.data.splits.split import PARTS as PARTS_OF_A_SPLIT
+from nodewise.data.splits.split import Split
 from nodewise.data.writers.write_graph import write_graph
 from nodewise.errors import GraphError, InputError, NodewiseError, RawFileError, SplitError
 from tests.data.bad_arrays import BAD_MATRICES, BAD_PAIRS, HUGE, PAIRS, PARTS, Bad

@@ -16,7 +16,7 @@ from nodewise.experiments.refit import halves_of
 from nodewise.experiments.selection import Choice, Selection, choose, choose_into
 from nodewise.experiments.trial import Part, Trial
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Task, Watch, train_in
+from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import load_run
 from nodewise.training.recipe import Recipe
 from tests.training.tasks import small_task
@@ -256,10 +256,10 @@ def test_where_no_model_can_use_the_graph_that_is_an_error(tmp_path: Path) -> No
 def diverging(monkeypatch: pytest.MonkeyPatch, when: Callable[[Trial, Part], bool]) -> None:
     honest = Trial.train
 
-    def train(self: Trial, part: Part, watch: Watch) -> None:
+    def train(self: Trial, part: Part, callbacks: Callbacks) -> None:
         if when(self, part):
             raise DivergedError("the loss is not finite")
-        honest(self, part, watch)
+        honest(self, part, callbacks)
 
     monkeypatch.setattr(trials.Trial, "train", train)
 

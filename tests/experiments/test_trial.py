@@ -11,7 +11,7 @@ from nodewise.errors import RunError
 from nodewise.experiments.candidates import Candidate
 from nodewise.experiments.trial import Part, Trial, TrialJob
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Task, Watch
+from nodewise.runs.run import Callbacks, Task
 from nodewise.training.recipe import Recipe, load_recipe
 from tests.training.tasks import small_task
 
@@ -30,10 +30,10 @@ def trial(folder: Path, seed: int = 0) -> Trial:
 
 def test_a_pause_changes_no_bit(tmp_path: Path) -> None:
     paused, whole = trial(tmp_path / "paused"), trial(tmp_path / "whole")
-    paused.train(Part(5), Watch())
+    paused.train(Part(5), Callbacks())
     assert not paused.is_finished and paused.spent()[0] == 5
     for one in (paused, whole):
-        one.train(Part(12), Watch())
+        one.train(Part(12), Callbacks())
     results = [RunFolder(one.folder).result or {} for one in (paused, whole)]
     assert results[0]["logits_sha256"] == results[1]["logits_sha256"]
     assert paused.best() == whole.best()
@@ -41,15 +41,15 @@ def test_a_pause_changes_no_bit(tmp_path: Path) -> None:
 
 def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     seen: list[int] = []
-    watch = Watch(lambda line: seen.append(line["epoch"]))
+    callbacks = Callbacks(lambda line: seen.append(line["epoch"]))
     for epochs, done in ((5, 5), (5, 5), (3, 5), (12, 12), (12, 12), (5, 12)):
-        trial(tmp_path).train(Part(epochs), watch)
+        trial(tmp_path).train(Part(epochs), callbacks)
         assert seen == list(range(done))
 
 
 def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: Path) -> None:
     one = trial(tmp_path)
-    one.train(Part(12), Watch())
+    one.train(Part(12), Callbacks())
     first = RunFolder(tmp_path).history[0]
     assert (one.best(1).epoch, one.best(1).epoch_loss) == (0, first["val_loss"])
     result = RunFolder(tmp_path).result
@@ -58,24 +58,24 @@ def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: P
 
 def test_who_asks_to_stop_is_heard_and_training_goes_on_from_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trial(tmp_path).train(Part(12), Watch(stop=lambda: True))
+        trial(tmp_path).train(Part(12), Callbacks(stop=lambda: True))
     assert trial(tmp_path).spent()[0] == 1
     seen: list[int] = []
-    trial(tmp_path).train(Part(3), Watch(lambda line: seen.append(line["epoch"])))
+    trial(tmp_path).train(Part(3), Callbacks(lambda line: seen.append(line["epoch"])))
     assert seen == [1, 2]
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
-    trial(tmp_path).train(Part(5), Watch())
+    trial(tmp_path).train(Part(5), Callbacks())
     with pytest.raises(RunError, match="seed"):
-        trial(tmp_path, seed=1).train(Part(5), Watch())
+        trial(tmp_path, seed=1).train(Part(5), Callbacks())
 
 
 def test_time_ends_a_part_after_one_epoch_at_least(tmp_path: Path) -> None:
     over = perf_counter()
-    trial(tmp_path / "needed").train(Part(12, over, is_needed=True), Watch())
+    trial(tmp_path / "needed").train(Part(12, over, is_needed=True), Callbacks())
     assert trial(tmp_path / "needed").spent()[0] == 1
-    trial(tmp_path / "late").train(Part(12, over), Watch())
+    trial(tmp_path / "late").train(Part(12, over), Callbacks())
     assert not (tmp_path / "late").exists()
 
 
@@ -86,7 +86,7 @@ def test_a_part_has_its_share_of_the_time_when_it_begins() -> None:
 
 def test_a_paused_run_predicts_from_its_best_epoch(tmp_path: Path) -> None:
     one = trial(tmp_path)
-    one.train(Part(8), Watch())
+    one.train(Part(8), Callbacks())
     y, probabilities = one.on_validation()
     assert float((probabilities.argmax(1) == y).mean()) == one.best().epoch_accuracy
     right = probabilities[range(len(y)), y]

@@ -56,7 +56,7 @@ def put_run(
         "results_version": RESULTS_VERSION,
         "split_sha256": "0",
         "graph": {**source, "sha256": "0", "classes": ["a", "b"]},
-        "settings": {**default_settings(), **job.asked().settings},
+        "settings": {**default_settings(), **job.expected_record().settings},
     }
     return put(run_table(results, dataset, model, variant.name), {**record, **changes})
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from torch_geometric.data import Data
 
-from nodewise.data.drawn_splits import random_split
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import random_split
+from nodewise.data.splits.split import Split
 from nodewise.report.run import write_report
 from nodewise.report.run_classes import class_curves
 from nodewise.report.run_records import RunGroup

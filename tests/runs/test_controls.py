@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.runs import controls
 from nodewise.runs.controls import controls_in, controls_of, read_controls
 from nodewise.runs.run import train_in

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import Linear
 
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.runs import diagnostics
 from nodewise.runs.diagnostics import diagnose, localization
 from nodewise.runs.run import Refit, train

@@ -17,7 +17,7 @@ from filelock import FileLock
 from nodewise.errors import RunError
 from nodewise.io import load_tensors
 from nodewise.runs.folder import RunFolder, lock_folder, open_run
-from nodewise.runs.run import Watch, train_in
+from nodewise.runs.run import Callbacks, train_in
 from tests.training.tasks import small_task
 
 # Loads everything once, then forks a child for every line it reads: the folder and the epochs. The
@@ -26,12 +26,12 @@ NURSERY = """
 import os, sys, tempfile
 from pathlib import Path
 import torch
-from nodewise.runs.run import Watch, train_in
+from nodewise.runs.run import Callbacks, train_in
 from tests.training.tasks import small_task
 
 def work(folder, epochs):
     task = small_task(epochs=epochs, patience=10**6)
-    train_in(Path(folder), task, 0, Watch(checkpoint_seconds=0))
+    train_in(Path(folder), task, 0, Callbacks(checkpoint_seconds=0))
 
 torch.set_num_threads(1)
 with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +96,7 @@ def kill_at_random_moments(nursery: Nursery, folder: Path, kills: int) -> list[i
 def assert_as_if_never_killed(folder: Path, other: Path) -> None:
     """The same checkpoint as of a run that was stopped there, in one piece."""
     epoch, seen = checkpoint_epoch(folder), []
-    stop = Watch(lambda line: seen.append(line), lambda: len(seen) == epoch)
+    stop = Callbacks(lambda line: seen.append(line), lambda: len(seen) == epoch)
     train_in(other, small_task(epochs=MANY, patience=10**6), 0, stop)
     one, two = (load_tensors(f / "checkpoint" / "last.safetensors")[0] for f in (folder, other))
     assert one.keys() == two.keys()
@@ -129,7 +129,7 @@ def test_a_second_process_is_refused_and_a_killed_one_leaves_no_lock(
     with pytest.raises(RunError, match="another process is working on this run"):
         train_in(tmp_path, task, 0)
     kill(nursery, child)
-    assert train_in(tmp_path, task, 0, Watch(stop=lambda: True))["interrupted"]
+    assert train_in(tmp_path, task, 0, Callbacks(stop=lambda: True))["interrupted"]
 
 
 def test_another_run_in_the_folder_is_refused_by_name(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_another_run_in_the_folder_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_finished_run_is_read_not_trained(tmp_path: Path) -> None:
     first = train_in(tmp_path, small_task(), 0)
     seen: list[object] = []
-    assert train_in(tmp_path, small_task(), 0, Watch(seen.append)) == first
+    assert train_in(tmp_path, small_task(), 0, Callbacks(seen.append)) == first
     assert seen == []
     assert not (tmp_path / "checkpoint" / "last.safetensors").exists()
 
@@ -157,7 +157,7 @@ def test_damaged_text_files_are_typed_errors(tmp_path: Path, name: str) -> None:
 
 
 def test_a_damaged_checkpoint_is_a_typed_error(tmp_path: Path) -> None:
-    train_in(tmp_path, small_task(), 0, Watch(stop=lambda: True))
+    train_in(tmp_path, small_task(), 0, Callbacks(stop=lambda: True))
     path = tmp_path / "checkpoint" / "last.safetensors"
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(RunError, match="damaged"):

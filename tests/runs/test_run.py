@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from nodewise.data.fingerprints import logits_sha256
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.runs.run import scores_of, train, train_in, versions
 from nodewise.runs.saved import load_run
 from nodewise.training.metrics import METRICS

@@ -9,7 +9,7 @@ import torch
 from nodewise.data.fingerprints import logits_sha256
 from nodewise.errors import GraphError, RunError
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Task, Watch, train_in
+from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import best_run, load_run
 from nodewise.runs.seeds import train_seeds
 from tests.training.tasks import small_graph, small_task
@@ -61,7 +61,7 @@ def test_other_classes_are_refused_and_missing_labels_are_not(run: Path) -> None
 
 
 def test_the_best_run_by_validation_is_taken(tmp_path: Path) -> None:
-    records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Watch())
+    records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Callbacks())
     best = max(records, key=lambda record: record["val_accuracy"])
     found = RunFolder(best_run(tmp_path)).result
     assert found is not None
@@ -103,7 +103,7 @@ def stopped(folder: Path, epochs: int) -> list[dict[str, Any]]:
     """Train, stop after some epochs, and return the history."""
     lines: list[dict[str, Any]] = []
     task = small_task(start_record_epoch=-1)
-    train_in(folder, task, 0, Watch(lines.append, lambda: len(lines) == epochs))
+    train_in(folder, task, 0, Callbacks(lines.append, lambda: len(lines) == epochs))
     return lines
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from nodewise.runs.run import Watch
+from nodewise.runs.run import Callbacks
 from nodewise.runs.seeds import summarize, train_seeds
 from tests.training.tasks import small_task
 
 
 def test_a_summary_has_means_deviations_and_all_records(tmp_path: Path) -> None:
-    records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Watch())
+    records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Callbacks())
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary == summarize(records) and summary["runs"] == records
     accuracies = torch.tensor([record["test_accuracy"] for record in records])
@@ -24,6 +24,8 @@ def test_a_summary_has_means_deviations_and_all_records(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_all_runs_without_a_summary(tmp_path: Path) -> None:
-    records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Watch(stop=lambda: seed))
+    records = train_seeds(
+        tmp_path, small_task(), range(3), lambda seed: Callbacks(stop=lambda: seed)
+    )
     assert [record["interrupted"] for record in records] == [False, True]
     assert not (tmp_path / "summary.json").exists()

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from nodewise.data.drawn_splits import random_split
+from nodewise.data.splits.drawn import random_split
 from nodewise.runs.run import Task
 from nodewise.training.recipe import load_recipe
 

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.nn import GCNConv
 
 from nodewise.data.fingerprints import logits_sha256
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.errors import InputError
 from nodewise.runs.run import Task, train_in
 from nodewise.runs.saved import load_run

@@ -12,7 +12,7 @@ from nodewise.errors import DivergedError
 from nodewise.io import load_tensors
 from nodewise.ops.fused import threads
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Task, Watch, train, train_in
+from nodewise.runs.run import Callbacks, Task, train, train_in
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import FieldEngine, FullGraphEngine, Loss
 from nodewise.training.loop import NullKeeper, fit
@@ -54,8 +54,8 @@ def test_stopping_and_going_on_changes_no_bit(tmp_path: Path, model: str, cut: i
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     expected = train_in(whole, small_task(model), 0)
     seen: list[int] = []
-    watch = Watch(lambda line: seen.append(line["epoch"]), lambda: len(seen) == cut)
-    assert train_in(parts, small_task(model), 0, watch)["interrupted"]
+    callbacks = Callbacks(lambda line: seen.append(line["epoch"]), lambda: len(seen) == cut)
+    assert train_in(parts, small_task(model), 0, callbacks)["interrupted"]
     record = train_in(parts, small_task(model), 0)
     assert seen == list(range(cut))
     assert record["logits_sha256"] == expected["logits_sha256"]
@@ -74,7 +74,7 @@ def test_the_callers_random_state_is_left_alone() -> None:
 
 def test_no_validation_before_the_start_and_the_best_weights_at_the_end() -> None:
     task, lines = small_task(start_record_epoch=4, epochs=9), []
-    engine, record, _ = train(task, 0, watch=Watch(lines.append))
+    engine, record, _ = train(task, 0, callbacks=Callbacks(lines.append))
     assert [line["epoch"] for line in lines if "val_accuracy" in line] == [5, 6, 7, 8]
     best = next(line for line in lines if line["epoch"] == record["best_epoch"])
     assert engine.validate()[1] == best["val_accuracy"] == record["val_accuracy"]
@@ -84,7 +84,7 @@ def test_no_validation_before_the_start_and_the_best_weights_at_the_end() -> Non
 def test_the_best_epoch_is_that_of_the_metric(metric: str) -> None:
     task = small_task("GCN", "nodewise", metric=metric, start_record_epoch=-1)
     lines: list[dict[str, Any]] = []
-    engine, record, _ = train(task, 0, watch=Watch(lines.append))
+    engine, record, _ = train(task, 0, callbacks=Callbacks(lines.append))
     best = max(lines, key=lambda line: (line["val_score"], -line["val_loss"]))
     assert best["epoch"] == record["best_epoch"]
     assert record_score(record) == pytest.approx(best["val_score"], rel=1e-6)
@@ -94,7 +94,7 @@ def test_the_best_epoch_is_that_of_the_metric(metric: str) -> None:
 
 def test_a_history_by_accuracy_has_no_second_score() -> None:
     lines: list[dict[str, Any]] = []
-    train(small_task(), 0, watch=Watch(lines.append))
+    train(small_task(), 0, callbacks=Callbacks(lines.append))
     assert "val_accuracy" in lines[-1] and "val_score" not in lines[-1]
 
 
@@ -102,8 +102,8 @@ def test_stopping_and_going_on_keeps_the_best_score(tmp_path: Path) -> None:
     settings = {"metric": "roc_auc", "epochs": 12}
     expected = train_in(tmp_path / "whole", small_task("GCN", **settings), 0)
     seen: list[int] = []
-    watch = Watch(lambda line: seen.append(line["epoch"]), lambda: len(seen) == 8)
-    assert train_in(tmp_path / "parts", small_task("GCN", **settings), 0, watch)["interrupted"]
+    callbacks = Callbacks(lambda line: seen.append(line["epoch"]), lambda: len(seen) == 8)
+    assert train_in(tmp_path / "parts", small_task("GCN", **settings), 0, callbacks)["interrupted"]
     assert (
         train_in(tmp_path / "parts", small_task("GCN", **settings), 0)["logits_sha256"]
         == (expected["logits_sha256"])
@@ -114,7 +114,7 @@ def test_the_penalized_loss_contains_the_penalties() -> None:
     losses = {}
     for kind in ("penalized", "plain"):
         lines: list[dict[str, Any]] = []
-        train(small_task(stopping_loss=kind), 0, watch=Watch(lines.append))
+        train(small_task(stopping_loss=kind), 0, callbacks=Callbacks(lines.append))
         losses[kind] = lines[-1]["val_loss"]
     assert losses["penalized"] > losses["plain"] + 1
 

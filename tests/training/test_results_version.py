@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nodewise.runs.run import RESULTS_VERSION, Watch, train
+from nodewise.runs.run import RESULTS_VERSION, Callbacks, train
 from tests.training.tasks import small_task
 
 # The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, random
@@ -20,6 +20,6 @@ LOSSES = {
 @pytest.mark.parametrize("model", LOSSES)
 def test_a_change_of_results_comes_with_a_new_version(model: str) -> None:
     lines: list[dict[str, float]] = []
-    train(small_task(model), 0, watch=Watch(lines.append))
+    train(small_task(model), 0, callbacks=Callbacks(lines.append))
     assert RESULTS_VERSION == 1
     assert lines[-1]["cross_entropy"] == pytest.approx(LOSSES[model], rel=1e-4)

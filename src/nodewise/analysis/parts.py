@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.drawn_splits import hold_out, sensible_split
 from nodewise.data.node_index import node_index
-from nodewise.data.split_checks import MASKS
-from nodewise.data.splits import Split
+from nodewise.data.splits.checks import MASKS
+from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import SplitError
 
 if TYPE_CHECKING:

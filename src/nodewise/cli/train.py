@@ -31,7 +31,7 @@ from nodewise.runs.progress import epoch_progress
 from nodewise.training.cells import between, heading, percent
 
 if TYPE_CHECKING:
-    from nodewise.runs.run import Task, Watch
+    from nodewise.runs.run import Callbacks, Task
 
 DatasetName = Annotated[
     str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
@@ -184,11 +184,11 @@ def train(
     first = folder if runs is None else seed_folder(folder, seed)
     task, choice = request.task(graph, folder, first, quiet)
     keep_freed_memory()
-    with _watching(task, quiet, folder, track) as watch:
+    with _run_callbacks(task, quiet, folder, track) as callbacks_of:
         if runs is None:
-            records = [train_in(folder, task, seed, watch(seed))]
+            records = [train_in(folder, task, seed, callbacks_of(seed))]
         else:
-            records = train_seeds(folder, task, range(seed, seed + runs), watch)
+            records = train_seeds(folder, task, range(seed, seed + runs), callbacks_of)
     if records[-1]["interrupted"]:
         epochs = records[-1]["epochs"]
         raise stopped(
@@ -215,18 +215,18 @@ def _about_choice(choice: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _watching(
+def _run_callbacks(
     task: Task, quiet: bool, folder: Path, track: str | None
-) -> Iterator[Callable[[int], Watch]]:
+) -> Iterator[Callable[[int], Callbacks]]:
     """Yield a function from a seed to its callbacks: progress line, tracker, stop on Ctrl-C."""
     from contextlib import ExitStack
 
-    from nodewise.runs.run import Watch
+    from nodewise.runs.run import Callbacks
     from nodewise.runs.tracking import make_tracker
 
     with asking_to_stop() as stop, ExitStack() as of_run:
 
-        def watch(seed: int) -> Watch:
+        def of_seed(seed: int) -> Callbacks:
             of_run.close()
             description = f"{task.model}, seed {seed}"
             show = of_run.enter_context(epoch_progress(description, task.rule, quiet))
@@ -237,9 +237,9 @@ def _watching(
                 show(line)
                 tracker.log(line)
 
-            return Watch(epoch, stop)
+            return Callbacks(epoch, stop)
 
-        yield watch
+        yield of_seed
 
 
 def _write_report(folder: Path, records: list[dict[str, Any]], several: bool) -> Path:

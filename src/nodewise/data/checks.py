@@ -14,7 +14,7 @@ from torch import Tensor
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
 from nodewise.data.regression import WAY_OUT
-from nodewise.data.split_checks import MASKS, check_split, first_true
+from nodewise.data.splits.checks import MASKS, check_split, first_true
 from nodewise.errors import GraphError
 
 if TYPE_CHECKING:

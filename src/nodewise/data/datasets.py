@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from nodewise.data.checks import check_data
-from nodewise.data.drawn_splits import NAMED_SPLITS, random_split
 from nodewise.data.features import to_tensor
 from nodewise.data.published.catalog import Dataset, find_dataset
 from nodewise.data.published.files import data_root
 from nodewise.data.published.readers import RawGraph
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import NAMED_SPLITS, random_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import SplitError, UnknownNameError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from nodewise.data.features import to_tensor
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.nodes import Labels
 from nodewise.data.preprocessing import Preprocessing
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.data.summary import Summary, weight_notes
 
 if TYPE_CHECKING:

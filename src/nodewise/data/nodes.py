@@ -15,7 +15,7 @@ from nodewise.data.options import Roles
 from nodewise.data.regression import check_is_classes
 from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable
-from nodewise.data.splits import PARTS, Split
+from nodewise.data.splits.split import PARTS, Split
 from nodewise.errors import InputError
 
 _WORDS = {

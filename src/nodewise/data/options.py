@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, Self, TypeVar, get_args
 
-from nodewise.data.ratios import RATIO, shares_of
+from nodewise.data.splits.ratio import RATIO, shares_of
 from nodewise.errors import InputError, UnknownNameError
 
 Missing = Literal["error", "mean", "median", "zero"]

@@ -8,7 +8,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from nodewise.experiments.run_record import JOB_FIELDS, run_seconds
-from nodewise.experiments.runner import Asked, Job
+from nodewise.experiments.runner import ExpectedRecord, Job
 from nodewise.io import write_json
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ class AutoJob(Job):
         about = (self.folder, make, self.seed, self.dataset, self.settings)
         return Selection(*about, budget=self.budget)
 
-    def asked(self) -> Asked:
+    def expected_record(self) -> ExpectedRecord:
         """The recipe's name, the fixed keys and the budget; other settings may be any."""
-        return Asked(self.recipe, self.settings, is_whole=False, fields={"budget": self.budget})
+        return ExpectedRecord(
+            self.recipe, self.settings, is_whole=False, fields={"budget": self.budget}
+        )
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Choose, train as `nodewise train` does, and return the record.
@@ -59,7 +61,7 @@ class AutoJob(Job):
         What the choice adds to the record is written before the run's result.
         """
         from nodewise.experiments.selection import choose
-        from nodewise.runs.run import Watch, train_in
+        from nodewise.runs.run import Callbacks, train_in
 
         selection = self.selection
         selection.check_target(self.folder)
@@ -70,7 +72,7 @@ class AutoJob(Job):
         fields = self._fields(choice, choice.trial.finish())
         write_json(self.folder / JOB_FIELDS, fields)
         task = choice.into(self.folder)
-        record = train_in(self.folder, task, self.seed, Watch(stop=stop))
+        record = train_in(self.folder, task, self.seed, Callbacks(stop=stop))
         return {**record, "seconds": run_seconds(record, fields)}
 
     def tidy(self) -> None:

@@ -14,7 +14,7 @@ from nodewise.experiments.runner import Workers
 from nodewise.experiments.trial import Part, Trial, TrialJob
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.progress import Show
-from nodewise.runs.run import Watch
+from nodewise.runs.run import Callbacks
 from nodewise.training.loop import Epoch
 
 DIVERGED, UNTRIED = "diverged", "not tried"
@@ -135,8 +135,8 @@ class Race:
             if self.clock.enough() and not job.part.is_needed:
                 return
             name = f"{what} {i + 1} of {len(trials)}: {job.trial.name}"
-            watch = Watch(self._shower(name), self.stop, self.clock.enough)
-            yield job.trial, "diverged" in job.run_here(watch)
+            callbacks = Callbacks(self._shower(name), self.stop, self.clock.enough)
+            yield job.trial, "diverged" in job.run_here(callbacks)
 
     def _shower(self, name: str) -> Callable[[Epoch], None]:
         clock, began, count = self.clock, self.clock.used, 0

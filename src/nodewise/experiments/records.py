@@ -16,7 +16,7 @@ from typing import Any
 from nodewise._version import __version__
 from nodewise.errors import RunError
 from nodewise.experiments.run_record import RUN_FIELDS
-from nodewise.experiments.runner import Asked, Job
+from nodewise.experiments.runner import ExpectedRecord, Job
 from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_of_cells
 from nodewise.experiments.table import Key, Line, Record, RecordTable
 from nodewise.runs.folder import CONFIG, RunFolder, first_difference
@@ -233,10 +233,10 @@ def cell_runs(runs: Runs, dataset: str, model: str, variant: Variant) -> CellRun
     kept: list[Line] = []
     refused = []
     jobs = [job_of(line.path.parent, dataset, model, variant, line.key[3]) for line in lines]
-    asked = jobs[0].asked()
+    expected = jobs[0].expected_record()
     for line, job in zip(lines, jobs, strict=True):
         try:
-            _check_run(line, job, asked)
+            _check_run(line, job, expected)
             _check_like(line, kept[0] if kept else line, variant)
             kept.append(line)
         except RunError as error:
@@ -253,20 +253,20 @@ def missing_runs(runs: Runs, jobs: Iterable[Job]) -> list[Job]:
     if runs.refused:
         raise runs.refused[0]
     missing = []
-    asked: dict[Key, Asked] = {}
+    expected: dict[Key, ExpectedRecord] = {}
     for job in jobs:
         key = run_key(job)
         line = runs.lines.get(key)
         if line is None:
             missing.append(job)
             continue
-        if key[:3] not in asked:
-            asked[key[:3]] = job.asked()
-        _check_run(line, job, asked[key[:3]])
+        if key[:3] not in expected:
+            expected[key[:3]] = job.expected_record()
+        _check_run(line, job, expected[key[:3]])
     return missing
 
 
-def _check_run(line: Line, job: Job, asked: Asked) -> None:
+def _check_run(line: Line, job: Job, of_job: ExpectedRecord) -> None:
     """Check a line to be the record of a job's run, with numbers that can be right.
 
     The graph is not loaded: what depends on it, such as its SHA-256, is not checked.
@@ -283,17 +283,17 @@ def _check_run(line: Line, job: Job, asked: Asked) -> None:
     settings = current_settings(record["settings"])
     expected = {
         "results_version": RESULTS_VERSION,
-        "recipe": asked.recipe,
+        "recipe": of_job.recipe,
         "graph": {**known, **job.source},
-        "settings": asked.settings if asked.is_whole else {**settings, **asked.settings},
-        **asked.fields,
+        "settings": of_job.settings if of_job.is_whole else {**settings, **of_job.settings},
+        **of_job.fields,
     }
     written = {
         "results_version": record.get("results_version"),
         "recipe": record.get("recipe"),
         "graph": {**record["graph"], "dataset": record["dataset"]},
         "settings": settings,
-        **{key: record.get(key) for key in asked.fields},
+        **{key: record.get(key) for key in of_job.fields},
     }
     found = first_difference(written, expected)
     if found is not None:

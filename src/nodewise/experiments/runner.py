@@ -54,7 +54,7 @@ class AnyJob(Protocol):
 J = TypeVar("J", bound=AnyJob)
 
 
-class Asked(NamedTuple):
+class ExpectedRecord(NamedTuple):
     """What the record of a job must say.
 
     Attributes:
@@ -117,19 +117,19 @@ class Job:
 
         return make_task(self.load(), self.model, self.load_recipe(), self.device)
 
-    def asked(self) -> Asked:
+    def expected_record(self) -> ExpectedRecord:
         """What its record must say of recipe and settings."""
         recipe = self.load_recipe()
-        return Asked(recipe.name, recipe.settings)
+        return ExpectedRecord(recipe.name, recipe.settings)
 
     def tidy(self) -> None:
         """Delete what is not needed once the run has a record: nothing."""
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train in the folder, from its last checkpoint on, and return the record."""
-        from nodewise.runs.run import Watch, train_in
+        from nodewise.runs.run import Callbacks, train_in
 
-        return train_in(self.folder, self.task(), self.seed, Watch(stop=stop))
+        return train_in(self.folder, self.task(), self.seed, Callbacks(stop=stop))
 
 
 class Workers:

@@ -17,7 +17,7 @@ from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import Candidate
 from nodewise.models.zoo import find_row
 from nodewise.runs.folder import CONFIG, RunFolder, check_config
-from nodewise.runs.run import Task, Watch, train_in
+from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import load_run
 from nodewise.training.early_stopping import Best, line_score
 from nodewise.training.loop import Epoch
@@ -79,11 +79,11 @@ class Trial:
         """Its task; a new one, so that its prepared features do not stay in memory."""
         return self.make(self.model, self.recipe)
 
-    def train(self, part: Part, watch: Watch) -> None:
+    def train(self, part: Part, callbacks: Callbacks) -> None:
         """Train a part of it, from the last checkpoint on.
 
         Raises:
-            KeyboardInterrupt: The watch stopped it; everything is saved.
+            KeyboardInterrupt: `stop` stopped it; everything is saved.
             RunError: The folder holds another run.
             DivergedError: The loss became infinite or undefined.
         """
@@ -91,15 +91,15 @@ class Trial:
         seconds = part.seconds
         if self._has(part.epochs, task) or (seconds <= 0 and not part.is_needed):
             return
-        pause = _Pause(*self._ends(part.epochs, seconds), watch)
-        watching = Watch(pause.epoch, pause.stop, seconds=seconds)
-        record = train_in(self.folder, task, self.seed, watching)
-        if record["interrupted"] and pause.by_watch:
+        pause = _Pause(*self._ends(part.epochs, seconds), callbacks)
+        pausing = Callbacks(pause.epoch, pause.stop, seconds=seconds)
+        record = train_in(self.folder, task, self.seed, pausing)
+        if record["interrupted"] and pause.stopped:
             raise KeyboardInterrupt
 
     def finish(self) -> dict[str, Any]:
         """Its record, with the weights of its best epoch; it is trained for an epoch at most."""
-        return train_in(self.folder, self.task(), self.seed, Watch(enough=lambda: True))
+        return train_in(self.folder, self.task(), self.seed, Callbacks(enough=lambda: True))
 
     def _ends(self, epochs: int, seconds: float) -> tuple[int, float]:
         """After how many epochs and seconds a part of it is paused: never at the run's end."""
@@ -172,27 +172,27 @@ class Part:
 
 
 class _Pause:
-    """Stops a run at the end of a part, or earlier if its watch does."""
+    """Stops a run at the end of a part, or earlier if its callbacks say so."""
 
-    def __init__(self, epochs: int, seconds: float, watch: Watch) -> None:
-        self._epochs, self._seconds, self._watch = epochs, seconds, watch
+    def __init__(self, epochs: int, seconds: float, callbacks: Callbacks) -> None:
+        self._epochs, self._seconds, self._callbacks = epochs, seconds, callbacks
         self._began = self._before = perf_counter()
         # The first epoch is often slower than all others, and says little about them.
         self._done, self._shortest, self._seen = 0, inf, 0
-        self.by_watch = False
+        self.stopped = False
 
     def epoch(self, line: Epoch) -> None:
         now = perf_counter()
         self._done, self._seen = int(line["epoch"]) + 1, self._seen + 1
         self._shortest, self._before = min(self._shortest, now - self._before), now
-        self._watch.epoch(line)
+        self._callbacks.epoch(line)
 
     def stop(self) -> bool:
-        self.by_watch = self._watch.stop()
+        self.stopped = self._callbacks.stop()
         next_one = self._shortest if self._seen > 1 else 0.0
         seconds = perf_counter() - self._began + next_one
         ended = self._done >= self._epochs or seconds > self._seconds
-        return self.by_watch or ended or self._watch.enough()
+        return self.stopped or ended or self._callbacks.enough()
 
 
 @dataclass(frozen=True)
@@ -214,12 +214,12 @@ class TrialJob:
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Train; the answer says whether the loss stayed finite."""
-        return self.run_here(Watch(stop=stop))
+        return self.run_here(Callbacks(stop=stop))
 
-    def run_here(self, watch: Watch) -> dict[str, Any]:
-        """As `run`, with all callbacks; where the watch has `enough`, the part ends."""
+    def run_here(self, callbacks: Callbacks) -> dict[str, Any]:
+        """As `run`, with all callbacks; where `enough` is true, the part ends."""
         try:
-            self.trial.train(self.part, watch)
+            self.trial.train(self.part, callbacks)
         except DivergedError as error:
             return {"diverged": str(error)}
         return {}

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.models.classifier import Classifier
 from nodewise.nn.levels import levels_of, with_levels
 from nodewise.nn.modulation import Modulation

@@ -19,7 +19,7 @@ from torch.nn import Module
 
 from nodewise._version import __version__
 from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
-from nodewise.data.splits import Split
+from nodewise.data.splits.split import Split
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
@@ -180,7 +180,7 @@ def new_model(
 
 
 @dataclass(frozen=True)
-class Watch:
+class Callbacks:
     """Callbacks of a run.
 
     Attributes:
@@ -198,7 +198,9 @@ class Watch:
     seconds: float = inf
 
 
-def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) -> dict[str, Any]:
+def train_in(
+    folder: Path, task: Task, seed: int, callbacks: Callbacks | None = None
+) -> dict[str, Any]:
     """Train in a folder, from its last checkpoint on, and return the record.
 
     A finished run is not trained again. The record of an interrupted one has `interrupted` set, and
@@ -213,7 +215,7 @@ def train_in(folder: Path, task: Task, seed: int, watch: Watch | None = None) ->
             run.write_preprocessing(task.preprocessing)
         record = run.result
         if record is None:
-            engine, record, logits = train(task, seed, run, watch)
+            engine, record, logits = train(task, seed, run, callbacks)
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
                 diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids)
@@ -238,20 +240,20 @@ class Trained(NamedTuple):
 
 
 def train(
-    task: Task, seed: int, keeper: Keeper | None = None, watch: Watch | None = None
+    task: Task, seed: int, keeper: Keeper | None = None, callbacks: Callbacks | None = None
 ) -> Trained:
     """Train; only the keeper, if there is one, writes files."""
-    watch = watch or Watch()
+    callbacks = callbacks or Callbacks()
     with seeded_randomness(seed):
-        engine = task.engine(watch.seconds)
+        engine = task.engine(callbacks.seconds)
         progress = fit(
             engine,
             task.rule,
             keeper,
-            watch.epoch,
-            watch.stop,
-            watch.enough,
-            watch.checkpoint_seconds,
+            callbacks.epoch,
+            callbacks.stop,
+            callbacks.enough,
+            callbacks.checkpoint_seconds,
         )
     if progress.interrupted:
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)

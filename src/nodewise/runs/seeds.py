@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from nodewise.io import write_json
-from nodewise.runs.run import Task, Watch, train_in
+from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.training.metrics import METRIC_NAMES
 
 SUMMARY = "summary.json"
@@ -21,7 +21,7 @@ def seed_folder(out: Path, seed: int) -> Path:
 
 
 def train_seeds(
-    out: Path, task: Task, seeds: Iterable[int], watch: Callable[[int], Watch]
+    out: Path, task: Task, seeds: Iterable[int], callbacks_of: Callable[[int], Callbacks]
 ) -> list[dict[str, Any]]:
     """Train one run after the other; a finished one is read and not trained again.
 
@@ -29,14 +29,14 @@ def train_seeds(
         out: The folder of all runs, and of their summary.
         task: The task.
         seeds: A seed for each run.
-        watch: Returns the callbacks of a seed's run.
+        callbacks_of: Returns the callbacks of a seed's run.
 
     Returns:
         The records; if a callback asked to stop, the last one is of an interrupted run.
     """
     records = []
     for seed in seeds:
-        record = train_in(seed_folder(out, seed), task, seed, watch(seed))
+        record = train_in(seed_folder(out, seed), task, seed, callbacks_of(seed))
         records.append(record)
         if record["interrupted"]:
             return records

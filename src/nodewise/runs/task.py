@@ -9,13 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nodewise.data.drawn_splits import hold_out, sensible_split
 from nodewise.data.graph import GraphTable
 from nodewise.data.options import ReadOptions
 from nodewise.data.read_graph import read_opened
 from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task

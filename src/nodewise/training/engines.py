@@ -17,14 +17,14 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
-from nodewise.data.drawn_splits import hold_out
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import hold_out
+from nodewise.data.splits.split import Split
 from nodewise.errors import InputError
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.baselines.logistic import fit_logistic
 from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.baselines.planetoid_fit import fit_better_planetoid
-from nodewise.models.baselines.scikit import Inputs, Known, ScikitModel
+from nodewise.models.baselines.scikit import FitSpec, GraphArrays, ScikitModel
 from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.dispatch import compile_ahead
@@ -420,8 +420,8 @@ def learn_scikit(
         return tuple(validation_score(name, truth, found) for name in (metric, "log_loss"))
 
     seed = int(torch.randint(2**31, ()))
-    known = Known(y, *nodes, score, _weighs_classes(recipe), seconds, seed)
-    model.fit(Inputs.of(graph.x, graph.edge_index, graph.edge_weight), known)
+    spec = FitSpec(y, *nodes, score, _weighs_classes(recipe), seconds, seed)
+    model.fit(GraphArrays.of(graph.x, graph.edge_index, graph.edge_weight), spec)
 
 
 @singledispatch

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nodewise.errors import InputError
 from nodewise.models.baselines.boosting import Boosting, NeighborBoosting
 from nodewise.models.baselines.regression import Logistic
-from nodewise.models.baselines.scikit import Inputs, Known, Majority, ScikitModel
+from nodewise.models.baselines.scikit import FitSpec, GraphArrays, Majority, ScikitModel
 from nodewise.ops.sparse import Features, SparseRows
 
 KINDS: list[Callable[[int, int, int], ScikitModel]] = [Logistic, Boosting, NeighborBoosting]
@@ -24,17 +24,17 @@ def accuracy(found: NDArray[np.float64]) -> tuple[float, ...]:
     return (float((found.argmax(1) == Y[VAL]).mean()),)
 
 
-def known(**changes: object) -> Known:
+def spec(**changes: object) -> FitSpec:
     about = {"y": Y, "train": TRAIN, "val": VAL, "score": accuracy}
-    return Known(**{**about, **changes})  # type: ignore[arg-type]
+    return FitSpec(**{**about, **changes})  # type: ignore[arg-type]
 
 
 def fitted(
-    make: Callable[[int, int, int], ScikitModel], x: Features, of: Known | None = None
+    make: Callable[[int, int, int], ScikitModel], x: Features, of: FitSpec | None = None
 ) -> torch.Tensor:
     width = x.width if isinstance(x, SparseRows) else x.size(1)
     model = make(width, 3, NODES)
-    model.fit(Inputs.of(x, RING), of or known())
+    model.fit(GraphArrays.of(x, RING), of or spec())
     return model(x)
 
 
@@ -74,22 +74,22 @@ def test_only_neighbors_know_what_the_features_of_a_node_hide() -> None:
 
 
 def test_many_columns_are_reduced() -> None:
-    graph = Inputs.of(telling(400), RING)
-    assert Boosting(400, 3, NODES).columns(graph, known()).shape == (NODES, 64)
-    assert NeighborBoosting(400, 3, NODES).columns(graph, known()).shape == (NODES, 3 * 64 + 1)
+    graph = GraphArrays.of(telling(400), RING)
+    assert Boosting(400, 3, NODES).columns(graph, spec()).shape == (NODES, 64)
+    assert NeighborBoosting(400, 3, NODES).columns(graph, spec()).shape == (NODES, 3 * 64 + 1)
 
 
 def test_weights_of_edges_weigh_the_means() -> None:
     x = torch.tensor([[0.0], [1.0], [3.0]])
     edges = torch.tensor([[1, 2, 0], [0, 0, 1]])
-    graph = Inputs.of(x, edges, torch.tensor([3.0, 1.0, 2.0]))
-    columns = NeighborBoosting(1, 2, 3).columns(graph, known())
+    graph = GraphArrays.of(x, edges, torch.tensor([3.0, 1.0, 2.0]))
+    columns = NeighborBoosting(1, 2, 3).columns(graph, spec())
     np.testing.assert_allclose(columns, [[0, 1.5, 0, 2], [1, 0, 1.5, 1], [3, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("make", KINDS)
 def test_a_class_without_training_nodes_is_never_predicted(make: type[ScikitModel]) -> None:
-    found = fitted(make, telling(), known(train=TRAIN[Y[TRAIN] != 1]))
+    found = fitted(make, telling(), spec(train=TRAIN[Y[TRAIN] != 1]))
     assert not (found.argmax(1) == 1).any() and found.isfinite().all()
 
 
@@ -98,7 +98,7 @@ def test_a_class_without_training_nodes_is_never_predicted(make: type[ScikitMode
 def test_without_a_choice_it_is_the_shares_of_the_classes(
     make: type[ScikitModel], empty: bool
 ) -> None:
-    few = known() if empty else known(train=TRAIN[:1])
+    few = spec() if empty else spec(train=TRAIN[:1])
     found = fitted(make, telling()[:, :0] if empty else telling(), few).exp()
     nodes = np.concatenate([few.train, few.val])
     shares = torch.from_numpy(np.bincount(Y[nodes]) / len(nodes)).float()
@@ -107,13 +107,13 @@ def test_without_a_choice_it_is_the_shares_of_the_classes(
 
 @pytest.mark.parametrize("make", KINDS)
 def test_no_time_still_gives_an_answer(make: type[ScikitModel]) -> None:
-    assert fitted(make, telling(), known(seconds=0.0)).isfinite().all()
+    assert fitted(make, telling(), spec(seconds=0.0)).isfinite().all()
 
 
 def test_balanced_classes_count_the_same() -> None:
     x = torch.randn(NODES, 2, generator=torch.Generator().manual_seed(1))
     rare = np.concatenate([TRAIN[Y[TRAIN] == 0], TRAIN[Y[TRAIN] > 0][:4]])
-    mean = [fitted(Logistic, x, known(train=rare, balanced=b)).exp()[:, 0].mean() for b in (0, 1)]
+    mean = [fitted(Logistic, x, spec(train=rare, balanced=b)).exp()[:, 0].mean() for b in (0, 1)]
     assert mean[0] > 0.7 and mean[1] < 0.6
 
 

@@ -16,7 +16,7 @@ from nodewise.data.options import ReadOptions, Roles
 from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.cells import in_order
 from nodewise.data.sources.npz_arrays import NpzArrays
-from nodewise.data.splits import PARTS, Split
+from nodewise.data.splits.split import PARTS, Split
 from nodewise.data.summary import roles_note
 from nodewise.errors import GraphError
 

@@ -14,8 +14,8 @@ from nodewise.data.encoders.matrix import MatrixColumns
 from nodewise.data.graph import GraphTable, features_by_kind
 from nodewise.data.nodes import Labels, no_labels
 from nodewise.data.preprocessing import Preprocessing
-from nodewise.data.split_checks import MASKS
-from nodewise.data.splits import Split
+from nodewise.data.splits.checks import MASKS
+from nodewise.data.splits.split import Split
 from nodewise.data.summary import Summary
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.data.splits import PARTS
+from nodewise.data.splits.split import PARTS
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -9,7 +9,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy.sparse import coo_matrix, issparse
 
-from nodewise.models.baselines.scikit import Inputs, Known, Probabilities, ScikitModel, Time, spread
+from nodewise.models.baselines.scikit import (
+    FitSpec,
+    GraphArrays,
+    Probabilities,
+    ScikitModel,
+    Time,
+    spread,
+)
 
 _SECONDS = 20.0
 _MOST_COLUMNS, _COMPONENTS = 300, 64
@@ -30,24 +37,24 @@ class Boosting(ScikitModel):
     seconds at most, so that results on larger graphs may depend on the processor.
     """
 
-    def find(self, graph: Inputs, known: Known) -> Probabilities:
+    def find(self, graph: GraphArrays, spec: FitSpec) -> Probabilities:
         """The probabilities of the best settings and the best number of trees."""
-        time = Time(_SECONDS, known.seconds)
-        rows, best = self.columns(graph, known), None
+        time = Time(_SECONDS, spec.seconds)
+        rows, best = self.columns(graph, spec), None
         for i, settings in enumerate(_SETTINGS):
             if best is not None and time.used >= 1:
                 break
             share = (i + 1) / len(_SETTINGS)
-            grown = _grow(rows, known, settings, time, share, self.num_classes)
+            grown = _grow(rows, spec, settings, time, share, self.num_classes)
             best = grown if best is None or grown.score > best.score else best
         assert best is not None
         stages = best.model.staged_predict_proba(rows)
         found = next(islice(stages, best.rounds - 1, None))
         return spread(found, best.model.classes_, self.num_classes)
 
-    def columns(self, graph: Inputs, known: Known) -> Any:
+    def columns(self, graph: GraphArrays, spec: FitSpec) -> Any:
         """The columns that trees may split, a row for each node."""
-        return _few_columns(graph.x, known.seed)
+        return _few_columns(graph.x, spec.seed)
 
 
 class NeighborBoosting(Boosting):
@@ -56,9 +63,9 @@ class NeighborBoosting(Boosting):
     Weights of edges weigh the means.
     """
 
-    def columns(self, graph: Inputs, known: Known) -> Any:
+    def columns(self, graph: GraphArrays, spec: FitSpec) -> Any:
         """Features, their means over one and over two hops, and the degree."""
-        rows, count = _few_columns(graph.x, known.seed), graph.x.shape[0]
+        rows, count = _few_columns(graph.x, spec.seed), graph.x.shape[0]
         source, target = graph.edge_index
         weight = np.ones(len(source)) if graph.edge_weight is None else graph.edge_weight
         total = np.bincount(target, np.abs(weight), count)
@@ -78,13 +85,13 @@ class _Grown(NamedTuple):
 
 
 def _grow(
-    rows: Any, known: Known, settings: Mapping[str, Any], time: Time, share: float, classes: int
+    rows: Any, spec: FitSpec, settings: Mapping[str, Any], time: Time, share: float, classes: int
 ) -> _Grown:
     """Grow trees until validation nodes gain nothing from the later half, or the time is over.
 
     Args:
         rows: The columns to split, a row for each node.
-        known: The labels.
+        spec: The labels.
         settings: Of the trees.
         time: The time for all settings.
         share: Its share that is used in the end.
@@ -96,14 +103,14 @@ def _grow(
         **settings,
         early_stopping=False,
         warm_start=True,
-        class_weight=known.class_weight,
-        random_state=known.seed,
+        class_weight=spec.class_weight,
+        random_state=spec.seed,
     )
     began = time.used
     for rounds in _ROUNDS:
-        model.set_params(max_iter=rounds).fit(rows[known.train], known.y[known.train])
-        stages = model.staged_predict_proba(rows[known.val])
-        scores = [known.score(spread(found, model.classes_, classes)) for found in stages]
+        model.set_params(max_iter=rounds).fit(rows[spec.train], spec.y[spec.train])
+        stages = model.staged_predict_proba(rows[spec.val])
+        scores = [spec.score(spread(found, model.classes_, classes)) for found in stages]
         best = max(range(rounds), key=scores.__getitem__)
         # The next round grows as many trees as there are.
         if 2 * (best + 1) <= rounds or 2 * time.used - began > share:

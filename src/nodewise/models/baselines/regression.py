@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.models.baselines.scikit import Inputs, Known, Probabilities, ScikitModel, Time, spread
+from nodewise.models.baselines.scikit import (
+    FitSpec,
+    GraphArrays,
+    Probabilities,
+    ScikitModel,
+    Time,
+    spread,
+)
 
 _STRENGTHS = (1.0, 10.0, 0.1, 100.0, 0.01)
 _SECONDS = 10.0  # for all strengths together
@@ -24,15 +31,15 @@ class Logistic(ScikitModel):
     It computes for ten seconds at most.
     """
 
-    def find(self, graph: Inputs, known: Known) -> Probabilities:
+    def find(self, graph: GraphArrays, spec: FitSpec) -> Probabilities:
         """The probabilities of the best of all settings that there is time for."""
-        time = Time(_SECONDS, known.seconds)
+        time = Time(_SECONDS, spec.seconds)
         best: tuple[tuple[float, ...], Probabilities] | None = None
-        for rows, strength in product(_scaled(graph.x, known.train), _STRENGTHS):
+        for rows, strength in product(_scaled(graph.x, spec.train), _STRENGTHS):
             if best is not None and time.used >= 1:
                 break
-            found = _regression(rows, strength, known, time, self.num_classes)
-            score = known.score(found[known.val])
+            found = _regression(rows, strength, spec, time, self.num_classes)
+            score = spec.score(found[spec.val])
             if best is None or score > best[0]:
                 best = score, found
         assert best is not None
@@ -48,19 +55,19 @@ def _scaled(x: Any, train: NDArray[np.int64]) -> Iterator[Any]:
 
 
 def _regression(
-    rows: Any, strength: float, known: Known, time: Time, classes: int
+    rows: Any, strength: float, spec: FitSpec, time: Time, classes: int
 ) -> Probabilities:
     """Probabilities of all nodes; the solver stops when it has converged, or the time is up."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(
-        C=strength, max_iter=_STEPS, warm_start=True, class_weight=known.class_weight
+        C=strength, max_iter=_STEPS, warm_start=True, class_weight=spec.class_weight
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for _ in range(_ROUNDS):
-            model.fit(rows[known.train], known.y[known.train])
+            model.fit(rows[spec.train], spec.y[spec.train])
             if model.n_iter_.max() < _STEPS or time.used >= 1:
                 break
     return spread(model.predict_proba(rows), model.classes_, classes)

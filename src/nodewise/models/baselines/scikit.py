@@ -23,7 +23,7 @@ Probabilities = NDArray[np.float64]
 _SMALLEST = 1e-9  # a probability's logarithm is to be finite
 
 
-class Inputs(NamedTuple):
+class GraphArrays(NamedTuple):
     """A graph as arrays.
 
     Attributes:
@@ -37,15 +37,15 @@ class Inputs(NamedTuple):
     edge_weight: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None) -> Inputs:
+    def of(cls, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None) -> GraphArrays:
         """From tensors."""
         weight = None if edge_weight is None else edge_weight.cpu().numpy()
         return cls(_matrix(x), edge_index.cpu().numpy(), weight)
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of the labels, and how settings are chosen.
+class FitSpec:
+    """The labels to fit to, and how settings are chosen.
 
     Attributes:
         y: Labels of all nodes, (N,); others than those of `train` and `val` are not looked at.
@@ -109,21 +109,21 @@ class ScikitModel(Module, ABC):
         self.register_buffer("logits", uniform)
 
     @abstractmethod
-    def find(self, graph: Inputs, known: Known) -> Probabilities:
-        """Probabilities of all nodes, (N, classes), from a graph and known labels."""
+    def find(self, graph: GraphArrays, spec: FitSpec) -> Probabilities:
+        """Probabilities of all nodes, (N, classes), from a graph and some labels."""
 
-    def fit(self, graph: Inputs, known: Known) -> None:
+    def fit(self, graph: GraphArrays, spec: FitSpec) -> None:
         """Fit, on one thread, and keep the result; the shares of the classes if there is no choice.
 
         That is so where all training nodes have one class, or there are no features.
         """
         from threadpoolctl import threadpool_limits
 
-        hopeless = np.unique(known.y[known.train]).size < 2 or graph.x.shape[1] == 0
+        hopeless = np.unique(spec.y[spec.train]).size < 2 or graph.x.shape[1] == 0
         # On small matrices a second thread waits for a core longer than it computes.
         with threadpool_limits(1):
             find = Majority.find if hopeless else type(self).find
-            found = find(self, graph, known)  # type: ignore[arg-type]
+            found = find(self, graph, spec)  # type: ignore[arg-type]
         self.logits.copy_(torch.from_numpy(np.log(found.clip(_SMALLEST))))
 
     @property
@@ -152,11 +152,11 @@ class ScikitModel(Module, ABC):
 class Majority(ScikitModel):
     """The shares of the classes among training and validation nodes, for every node."""
 
-    def find(self, graph: Inputs, known: Known) -> Probabilities:
+    def find(self, graph: GraphArrays, spec: FitSpec) -> Probabilities:
         """The shares as probabilities."""
-        labels = known.y[np.concatenate([known.train, known.val])]
+        labels = spec.y[np.concatenate([spec.train, spec.val])]
         shares = np.bincount(labels, minlength=self.num_classes) / len(labels)
-        return np.tile(shares, (len(known.y), 1))
+        return np.tile(shares, (len(spec.y), 1))
 
 
 def spread(found: NDArray[Any], classes: NDArray[np.int64], count: int) -> Probabilities:

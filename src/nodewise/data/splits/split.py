@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from nodewise.data.split_checks import check_apart, node_numbers, selected
+from nodewise.data.splits.checks import check_apart, node_numbers, selected
 from nodewise.errors import SplitError
 from nodewise.io import replacing
 from nodewise.randomness import FrozenRandom

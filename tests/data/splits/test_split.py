@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from nodewise.data.drawn_splits import random_split
-from nodewise.data.splits import Split
+from nodewise.data.splits.drawn import random_split
+from nodewise.data.splits.split import Split
 from nodewise.errors import SplitError
 
 LABELS = np.arange(2000) % 4

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nodewise as nw
-from nodewise.data.drawn_splits import few_labels_split, hold_out, random_split
+from nodewise.data.splits.drawn import few_labels_split, hold_out, random_split
 from nodewise.errors import SplitError
 
 LABELS = np.arange(2000) % 4

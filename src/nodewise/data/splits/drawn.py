@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from nodewise.data.ratios import RATIO, shares_of
-from nodewise.data.split_checks import node_numbers
-from nodewise.data.splits import Split, check_below
+from nodewise.data.splits.checks import node_numbers
+from nodewise.data.splits.ratio import RATIO, shares_of
+from nodewise.data.splits.split import Split, check_below
 from nodewise.errors import SplitError
 from nodewise.randomness import FrozenRandom
 

@@ -1,0 +1,1 @@
+"""`Split`: training, validation and test nodes; how splits are drawn and checked."""
