@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from time import process_time, sleep
 
 import pytest
 
@@ -63,6 +64,21 @@ def test_its_record_says_what_was_chosen_and_the_scores_before_the_refit(
     line.path.unlink()  # the folder has all of the record
     assert collect(tmp_path).new == 1
     assert read_runs(tmp_path).lines[line.key].record == record
+
+
+def test_its_budget_is_processor_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    select_small(monkeypatch)
+    job = job_of(tmp_path, "toy", "auto", VARIANT, 0)
+    began, waited = process_time(), 0.0
+
+    def stop() -> bool:
+        nonlocal waited
+        sleep(0.2)
+        waited += 0.2
+        return False
+
+    assert job.run(stop)["seconds"] <= process_time() - began
+    assert waited > 0.5
 
 
 def test_a_run_under_another_budget_is_another_run(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from time import process_time, sleep
+
 import pytest
 
 from nodewise.errors import InputError
@@ -31,3 +33,9 @@ def test_without_a_budget_the_size_of_the_graph_decides() -> None:
         seconds_of(None, *sizes) for sizes in ((4_999, 99_999), (5_000, 10), (10, 100_000))
     )
     assert small < 120 and 120 < many_nodes == many_edges < 300
+
+
+def test_processor_time_does_not_pass_while_the_process_waits() -> None:
+    clock = Clock(100.0, timer=process_time)
+    sleep(0.2)
+    assert clock.used < 0.1

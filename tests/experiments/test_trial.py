@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -82,6 +83,16 @@ def test_time_ends_a_part_after_one_epoch_at_least(tmp_path: Path) -> None:
 def test_a_part_has_its_share_of_the_time_when_it_begins() -> None:
     part = Part(12, perf_counter() + 10.0, share=0.25)
     assert 2.4 < part.seconds <= 2.5
+
+
+def test_a_part_takes_its_time_from_its_timer(tmp_path: Path) -> None:
+    ticks = count()
+    part = Part(12, until=100.0, share=0.5, timer=lambda: float(next(ticks)))
+    assert part.seconds == 50.0
+    ticks = count()
+    trial(tmp_path).train(replace(part, until=10.0, share=1.0), Callbacks())
+    epochs, seconds = trial(tmp_path).spent()
+    assert epochs < 12 and seconds == epochs  # a tick at an epoch's start, the next at its end
 
 
 def test_a_paused_run_predicts_from_its_best_epoch(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from shutil import rmtree
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from nodewise.experiments.run_record import JOB_FIELDS, run_seconds
@@ -31,10 +32,11 @@ _OF_CHOICE = (
 class AutoJob(Job):
     """A job that chooses; `settings` are keys that are not to be chosen.
 
-    Candidates are trained one after the other: a suite runs other jobs beside this one.
+    Candidates are trained one after the other, and the budget counts processor time: a suite runs
+    other jobs beside this one.
 
     Attributes:
-        budget: The seconds that choosing and training may take.
+        budget: The seconds of processor time that choosing and training may take.
     """
 
     budget: float = 300.0
@@ -47,7 +49,7 @@ class AutoJob(Job):
 
         make = TaskMaker(self.source, self.root, self.device)
         about = (self.folder, make, self.seed, self.dataset, self.settings)
-        return Selection(*about, budget=self.budget)
+        return Selection(*about, budget=self.budget, timer=process_time)
 
     def expected_record(self) -> ExpectedRecord:
         """The recipe's name, the fixed keys and the budget; other settings may be any."""
@@ -72,7 +74,7 @@ class AutoJob(Job):
         fields = self._fields(choice, choice.trial.finish())
         write_json(self.folder / JOB_FIELDS, fields)
         task = choice.into(self.folder)
-        record = train_in(self.folder, task, self.seed, Callbacks(stop=stop))
+        record = train_in(self.folder, task, self.seed, Callbacks(stop=stop, timer=process_time))
         return {**record, "seconds": run_seconds(record, fields)}
 
     def tidy(self) -> None:

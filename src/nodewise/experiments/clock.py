@@ -1,13 +1,17 @@
-"""The time that a selection may take, in seconds of a wall clock."""
+"""The time that a selection may take."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from nodewise.errors import InputError
+
+if TYPE_CHECKING:
+    from nodewise.training.loop import Timer
 
 _UNITS = {"": 60.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _SHORT, _LONG = 100.0, 270.0  # with loading and the report, less than two and five minutes
@@ -53,17 +57,21 @@ class Clock:
         budget: The seconds that may be used.
         spent: The seconds that earlier sessions used.
         enough: Whether nobody wants to wait longer; then no time is left.
+        timer: Measures time: by a clock on the wall, or the processor time of this process.
     """
 
     budget: float
     spent: float = 0.0
     enough: Callable[[], bool] = lambda: False
-    _began: float = field(default_factory=perf_counter)
+    timer: Timer = perf_counter
+
+    def __post_init__(self) -> None:
+        self._began = self.timer()
 
     @property
     def used(self) -> float:
         """The seconds that are used."""
-        return self.spent + perf_counter() - self._began
+        return self.spent + self.timer() - self._began
 
     def left(self, share: float = 1.0) -> float:
         """The seconds that are left of a share of the budget; at least 0."""

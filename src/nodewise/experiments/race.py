@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Self
 
 from nodewise.errors import InputError, NodewiseError
@@ -121,10 +120,10 @@ class Race:
         must, left = self._must_train(trials), self.clock.left(share)
         if left <= 0 and not must:
             return []
-        until, jobs = perf_counter() + left, []
+        until, jobs, timer = self.clock.timer() + left, [], self.clock.timer
         for i, trial in enumerate(trials):
             count = len(trials) - i
-            part = Part(epochs, until, min(self.workers, count) / count, must and i == 0)
+            part = Part(epochs, until, min(self.workers, count) / count, must and i == 0, timer)
             jobs.append(TrialJob(trial, part))
         return jobs
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from nodewise.errors import DivergedError
@@ -26,6 +27,7 @@ from nodewise.runs.copy import check_target, copy_run
 from nodewise.runs.folder import CANDIDATES
 from nodewise.runs.progress import Show
 from nodewise.runs.run import Refit, Task
+from nodewise.training.loop import Timer
 from nodewise.training.recipe import Recipe
 
 # The share of the budget that is used when a stage ends; localized forms follow.
@@ -51,6 +53,7 @@ class Selection:
         budget: The seconds that all of it may take.
         workers: How many candidates are trained side by side; `make` must then be picklable.
         refit: Whether the chosen model learns from validation nodes too, if there is the time.
+        timer: Measures the seconds; processor time makes sense with one worker only.
     """
 
     folder: Path
@@ -62,6 +65,7 @@ class Selection:
     budget: float = 300.0
     workers: int = 1
     refit: bool = True
+    timer: Timer = perf_counter
 
     @property
     def candidates(self) -> Path:
@@ -179,7 +183,8 @@ def choose(
     known = selection.known()
     if known is not None:
         return known
-    clock, candidate_set = Clock(selection.budget, selection.spent, enough), selection.candidate_set
+    candidate_set = selection.candidate_set
+    clock = Clock(selection.budget, selection.spent, enough, selection.timer)
     with Race(clock, selection.workers, show, stop) as race:
         controls = race.enter(selection.controls)
         race.train_controls(controls, _SHARES["controls"])

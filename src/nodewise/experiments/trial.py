@@ -20,7 +20,7 @@ from nodewise.runs.folder import CONFIG, RunFolder, check_config
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import load_run
 from nodewise.training.early_stopping import Best, line_score
-from nodewise.training.loop import Epoch
+from nodewise.training.loop import Epoch, Timer
 from nodewise.training.recipe import Recipe
 
 # A task from a model's name and a recipe: the graph is the caller's.
@@ -91,8 +91,8 @@ class Trial:
         seconds = part.seconds
         if self._has(part.epochs, task) or (seconds <= 0 and not part.is_needed):
             return
-        pause = _Pause(*self._ends(part.epochs, seconds), callbacks)
-        pausing = Callbacks(pause.epoch, pause.stop, seconds=seconds)
+        pause = _Pause(*self._ends(part.epochs, seconds), callbacks, part.timer)
+        pausing = Callbacks(pause.epoch, pause.stop, seconds=seconds, timer=part.timer)
         record = train_in(self.folder, task, self.seed, pausing)
         if record["interrupted"] and pause.stopped:
             raise KeyboardInterrupt
@@ -154,35 +154,38 @@ class Part:
 
     Attributes:
         epochs: It ends when so many epochs are done.
-        until: A moment on the clock `perf_counter`, which the processes of a machine share.
+        until: A moment of the timer.
         share: The share of the time until then that it may use; of what an earlier part leaves, it
             has its share, too.
         is_needed: Whether an epoch is trained even if the time is over.
+        timer: Measures time. The processes of a machine share `perf_counter`, and no other.
     """
 
     epochs: int
     until: float = inf
     share: float = 1.0
     is_needed: bool = False
+    timer: Timer = perf_counter
 
     @property
     def seconds(self) -> float:
         """The seconds that it may take if it begins now; zero or less if the time is over."""
-        return self.share * (self.until - perf_counter())
+        return self.share * (self.until - self.timer())
 
 
 class _Pause:
     """Stops a run at the end of a part, or earlier if its callbacks say so."""
 
-    def __init__(self, epochs: int, seconds: float, callbacks: Callbacks) -> None:
+    def __init__(self, epochs: int, seconds: float, callbacks: Callbacks, timer: Timer) -> None:
         self._epochs, self._seconds, self._callbacks = epochs, seconds, callbacks
-        self._began = self._before = perf_counter()
+        self._timer = timer
+        self._began = self._before = timer()
         # The first epoch is often slower than all others, and says little about them.
         self._done, self._shortest, self._seen = 0, inf, 0
         self.stopped = False
 
     def epoch(self, line: Epoch) -> None:
-        now = perf_counter()
+        now = self._timer()
         self._done, self._seen = int(line["epoch"]) + 1, self._seen + 1
         self._shortest, self._before = min(self._shortest, now - self._before), now
         self._callbacks.epoch(line)
@@ -190,7 +193,7 @@ class _Pause:
     def stop(self) -> bool:
         self.stopped = self._callbacks.stop()
         next_one = self._shortest if self._seen > 1 else 0.0
-        seconds = perf_counter() - self._began + next_one
+        seconds = self._timer() - self._began + next_one
         ended = self._done >= self._epochs or seconds > self._seconds
         return self.stopped or ended or self._callbacks.enough()
 

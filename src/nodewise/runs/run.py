@@ -10,6 +10,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
 from nodewise.training.inputs import prepare
 from nodewise.training.intervals import intervals
-from nodewise.training.loop import Epoch, Keeper, Progress, fit
+from nodewise.training.loop import Epoch, Keeper, Progress, Timer, fit
 from nodewise.training.metrics import score
 from nodewise.training.recipe import Recipe
 from nodewise.training.temperature import best_temperature
@@ -189,6 +190,7 @@ class Callbacks:
         enough: Asked after every epoch whether to end training as if its patience were used up.
         checkpoint_seconds: Time between checkpoints.
         seconds: How long a model that is trained at once may take; others end by `stop`.
+        timer: Measures the seconds of the record.
     """
 
     epoch: Callable[[Epoch], None] = lambda line: None
@@ -196,6 +198,7 @@ class Callbacks:
     enough: Callable[[], bool] = lambda: False
     checkpoint_seconds: float = 10.0
     seconds: float = inf
+    timer: Timer = perf_counter
 
 
 def train_in(
@@ -254,6 +257,7 @@ def train(
             callbacks.stop,
             callbacks.enough,
             callbacks.checkpoint_seconds,
+            callbacks.timer,
         )
     if progress.interrupted:
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)

@@ -18,6 +18,7 @@ from nodewise.training.metrics import validation_score
 
 Tensors = dict[str, Tensor]
 Epoch = dict[str, Any]
+Timer = Callable[[], float]  # seconds, of which only differences count
 
 
 class Keeper(Protocol):
@@ -73,6 +74,7 @@ def fit(
     stop: Callable[[], bool] = lambda: False,
     enough: Callable[[], bool] = lambda: False,
     checkpoint_seconds: float = 10.0,
+    timer: Timer = perf_counter,
 ) -> Progress:
     """Train until the rule ends it, from the keeper's last checkpoint on if there is one.
 
@@ -86,6 +88,7 @@ def fit(
         stop: Asked after every epoch; True saves a checkpoint and returns, `interrupted` set.
         enough: Asked after every epoch; True ends training as the rule would.
         checkpoint_seconds: Time between checkpoints.
+        timer: Measures the seconds of the progress.
 
     Raises:
         DivergedError: A term of the loss is not finite; the last checkpoint stays as it is.
@@ -93,10 +96,10 @@ def fit(
     keeper = keeper or NullKeeper()
     progress, saved_at = _resume(engine, keeper), perf_counter()
     while progress.epoch < rule.epochs and not rule.ends(progress.best):
-        began = perf_counter()
+        began = timer()
         line = _epoch(engine, rule, progress)
         progress.epoch += 1
-        progress.seconds += perf_counter() - began
+        progress.seconds += timer() - began
         keeper.record(line)
         watch(line)
         progress.interrupted = stop()
