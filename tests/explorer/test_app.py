@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nodewise.errors import InputError
@@ -117,6 +118,8 @@ def test_the_table_has_a_button_for_each_node_of_the_lasso() -> None:
     answer = ask(client(small()), "table.children", {"map": selected, "show": "all"})
     text = json.dumps(answer.json)
     assert "2 nodes in the lasso" in text and text.count('"pick"') == 2
+    for row in small().by_class(np.array([5, 9])):
+        assert all(json.dumps(cell) in text for cell in row)
 
 
 def test_the_table_is_saved_as_csv() -> None:
@@ -127,7 +130,7 @@ def test_the_table_is_saved_as_csv() -> None:
 
 def test_without_dash_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="pip install dash plotly"):
+    with pytest.raises(InputError, match="pip install dash"):
         module.need_dash()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
+from nodewise.cli.pages import check_page, write_explorer
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, NodewiseError
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 Seeds = Annotated[
     int, typer.Option("--seeds", min=1, help="Runs; each has its own split and initialization.")
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The HTML report.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="The HTML report; the explorer is written beside it.")
+]
 _EPOCHS = 250  # more would improve all of them a little, and take more than a minute
 _MODELS = {"GCN": "GCN", "matched global": "LGCN:global", "LGCN": "LGCN", "GCN-64": "GCN-64"}
 # The global model that does best on validation nodes here, under settings that suit it.
@@ -55,33 +59,62 @@ def demo(
         try:
             with unmasking_interrupts():
                 check_device(device)
-                _check_page(out)
+                check_page(out, "--out")
+                explorer, run = _beside(out)
                 _train(_jobs(Path(folder), seeds, device), workers, quiet)
                 records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             raise stopped("stopped by Ctrl-C; nothing was written") from None
         rows = _write(out, records, Path(folder))
+        _show(Path(folder) / "LGCN", explorer, run)
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")
     print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
     if not quiet:
         typer.echo(f"report: {out}")
+        typer.echo(f"what localization did: {explorer}; live: nodewise explore {quote(str(run))}")
     if json:
         from json import dumps
 
-        typer.echo(dumps({"table": rows, "report": str(out)}))
+        made = {"report": out, "explorer": explorer, "run": run}
+        typer.echo(dumps({"table": rows, **{name: str(path) for name, path in made.items()}}))
 
 
-def _check_page(out: Path) -> None:
-    """Check that the page can be written, before anything is trained."""
-    from nodewise.io import writing
+def _beside(out: Path) -> tuple[Path, Path]:
+    """The page of the explorer and the folder of its run, beside the report.
 
-    if out.is_dir():
+    Raises:
+        InputError: The folder is there, and no run.
+    """
+    from nodewise.runs.folder import CONFIG
+
+    page, run = (out.with_name(f"{out.stem}-{what}") for what in ("explorer.html", "run"))
+    check_page(page, "--out")
+    if run.exists() and not (run / CONFIG).exists():
         raise InputError(
-            "--out", "is a folder", value=out, way_out="name a file, such as demo.html"
+            "--out",
+            "has something beside it in the place of its run",
+            value=run,
+            way_out="name another file",
         )
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+    return page, run
+
+
+def _show(runs: Path, page: Path, kept: Path) -> None:
+    """Keep the best of some runs, and write the explorer's page of it."""
+    import shutil
+
+    from nodewise.analysis.view import analyze
+    from nodewise.explorer.explored import Explored
+    from nodewise.io import writing
+    from nodewise.runs.saved import load_run
+
+    best = load_run(runs)
+    with writing(kept):
+        if kept.exists():
+            shutil.rmtree(kept)
+        shutil.copytree(best.folder, kept)
+    write_explorer(Explored(analyze(best)), "LGCN on the toy graph", page, tsne=True, quiet=True)
 
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
