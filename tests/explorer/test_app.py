@@ -23,6 +23,34 @@ def client(explored: Explored, name: str = "run") -> Any:
     return module.make_app(explored, name).server.test_client()
 
 
+def click(page: Any, id: dict[str, Any], value: Any, shown: State) -> Any:
+    """The address after something with a composed id was clicked."""
+    from nodewise.explorer import callbacks
+
+    values = dict(zip(callbacks.CONTROLS, callbacks.shown(shown), strict=True))
+    known = page.get("/_dash-dependencies").json
+    callback = next(each for each in known if "url.search" in each["output"])
+    name = json.dumps(id, sort_keys=True, separators=(",", ":"))
+
+    def filled(place: Any) -> Any:
+        if place["id"].startswith("{"):
+            there = json.loads(place["id"]).keys() == id.keys()
+            return [{"id": id, "property": place["property"], "value": value}] if there else []
+        return {**place, "value": values.get(place["id"])}
+
+    inputs = [filled(place) for place in callback["inputs"]]
+    parts = callback["output"].strip(".").split("...")
+    body = {
+        "output": callback["output"],
+        "outputs": [dict(zip(("id", "property"), p.rsplit(".", 1), strict=True)) for p in parts],
+        "inputs": inputs,
+        "state": [{"id": "state", "property": "data", "value": shown.query()}],
+        "changedPropIds": [f"{name}.{'n_clicks' if 'node' in id else 'clickData'}"],
+    }
+    answer = page.post("/_dash-update-component", json=body, headers=HERE)
+    return answer.json["response"]["url"]["search"] if answer.status_code == 200 else answer.status
+
+
 def ask(
     page: Any, output: str, inputs: Mapping[str, Any], headers: Mapping[str, str] = HERE
 ) -> Any:
@@ -88,6 +116,19 @@ def test_other_hosts_and_pages_are_refused() -> None:
 def test_no_path_leads_to_other_files(path: str) -> None:
     text = client(small()).get(path).get_data(as_text=True)
     assert "import annotations" not in text and "root:" not in text
+
+
+@pytest.mark.parametrize(
+    ("id", "value"),
+    [
+        ({"type": "pick", "node": 7, "place": "table"}, 1),
+        ({"type": "neighborhood", "place": "node"}, {"points": [{"customdata": "7"}]}),
+    ],
+)
+def test_buttons_and_neighbors_choose_nodes_and_leave_the_rest(id: Any, value: Any) -> None:
+    pytest.importorskip("dash", reason="dash is not installed")
+    shown = State(map="hidden", show="spoiled", node="3", other="5", drop=("9",))
+    assert click(client(small()), id, value, shown) == shown.at("7").query()
 
 
 def test_a_what_if_is_answered() -> None:

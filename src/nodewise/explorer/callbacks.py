@@ -78,7 +78,7 @@ def _changed(explored: Explored, here: State, values: list[Any], before: str | N
     if trigger is None or trigger == "url":
         return here if here.query() else explored.start
     state = of_controls(values)
-    if trigger in CONTROLS:
+    if isinstance(trigger, str) and trigger in CONTROLS:
         same = before is not None and State.parse(before).node == state.node
         return state if same else state.at(state.node)
     picked = picked_node(explored, trigger, value)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from dash import dcc, html
 
 from nodewise.experiments.plane import STAGES
 from nodewise.explorer.background import Progress
+from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
 from nodewise.explorer.explored import Explored
 from nodewise.explorer.state import LAYOUTS, SHOWN
 from nodewise.explorer.words import HELP, summary
-
-_BUTTONS = {
-    "displaylogo": False,
-    "responsive": True,
-    "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "nodewise"},
-}
-MAP_BUTTONS: Final = {**_BUTTONS, "scrollZoom": True, "displayModeBar": True}
-BUTTONS: Final = {**_BUTTONS, "modeBarButtons": [["toImage"]]}
 
 
 def page(explored: Explored, name: str) -> Any:

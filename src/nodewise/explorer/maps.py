@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nodewise.explorer.density import density
+from nodewise.explorer.density import density, spots
 from nodewise.explorer.explored import EFFECTS, Explored, Numbers
 from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
 from nodewise.explorer.state import COLORINGS, State
@@ -140,19 +140,20 @@ def _mark(
 
 
 def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[str, Any]]:
-    """The names of the predicted classes, each at the median of its nodes."""
+    """The names of the predicted classes, each where it is dense and denser than others."""
     classes = explored.frame["prediction"].to_numpy()[drawn]
-    where = {name: places[drawn[classes == name]] for name in explored.classes}
+    groups = {name: places[drawn[classes == name]] for name in explored.classes}
+    there = {name: of for name, of in groups.items() if len(of)}
+    found = spots(there, sorted(there, key=lambda name: -len(there[name]))) if there else {}
     return [
         {
-            "x": float(np.median(of[:, 0])),
-            "y": float(np.median(of[:, 1])),
+            "x": x,
+            "y": y,
             "text": f"<b>{plain(name, 24)}</b>",
             "showarrow": False,
             "bgcolor": "rgba(255,255,255,.75)",
         }
-        for name, of in where.items()
-        if len(of)
+        for name, (x, y) in found.items()
     ]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from dash import dcc, html
 
 from nodewise.explorer import words
+from nodewise.explorer.buttons import BUTTONS
 from nodewise.explorer.explored import Explored
-from nodewise.explorer.layout import BUTTONS
 from nodewise.explorer.tables import members
 
 

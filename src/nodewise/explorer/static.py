@@ -14,6 +14,7 @@ import numpy as np
 
 from nodewise import look
 from nodewise.explorer import maps, words
+from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
 from nodewise.explorer.density import density
 from nodewise.explorer.explored import Explored, Numbers
 from nodewise.explorer.state import LAYOUTS, SHOWN, State
@@ -102,6 +103,8 @@ def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> di
         "sampled": {show: words.sampled(explored, show) for show in SHOWN},
         "rows": _rows(explored),
         "titles": words.TITLES,
+        "buttons": BUTTONS,
+        "mapButtons": MAP_BUTTONS,
         "details": {explored.ids[i]: _details(explored, explored.ids[i]) for i in chosen},
     }
 

@@ -6,7 +6,6 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const numbers = new Map(data.ids.map((id, i) => [id, i]));
 const start = { map: Object.keys(data.maps)[0], layout: "pca", color: "label", show: "all", node: "", other: "" };
-const config = { displaylogo: false, responsive: true, toImageButtonOptions: { format: "png", scale: 2 } };
 let state = { ...start }, selected = null, drawn = "";
 
 function read() {
@@ -61,7 +60,7 @@ function drawMap() {
   if (what !== drawn) selected = null;
   drawn = what;
   $("sampled").textContent = data.sampled[state.show];
-  Plotly.react("map", figure, structuredClone(at.layout), { ...config, scrollZoom: true });
+  Plotly.react("map", figure, structuredClone(at.layout), data.mapButtons);
 }
 
 function listed() {
@@ -139,7 +138,7 @@ function panel(id) {
 }
 
 function plot(place, key, figure) {
-  Plotly.newPlot(place, figure.data, figure.layout, { ...config, modeBarButtons: [["toImage"]] });
+  Plotly.newPlot(place, figure.data, figure.layout, data.buttons);
   if (key === "neighborhood") place.on("plotly_click", event => {
     const id = event.points[0].customdata;
     if (numbers.has(id)) change({ node: id });
