@@ -121,12 +121,8 @@ def _serve(
         import webbrowser
 
         webbrowser.open(url)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        typer.echo("\nended", err=True)
-    finally:
-        server.server_close()
+    server.serve_forever()  # returns after Ctrl-C, and closes the server
+    typer.echo("\nended", err=True)
 
 
 def _print_json(found: Mapping[str, Any], wanted: bool) -> None:
