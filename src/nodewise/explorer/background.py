@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -118,6 +119,8 @@ class Background:
 def _lay_out(pipe: Any, rows: Points, chosen: NDArray[np.int64]) -> None:
     """Send the points of all rows after each stage."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
+    if hasattr(os, "nice"):
+        os.nice(10)  # clicks come first
     for points in staged(rows, chosen):
         pipe.send(points)
 

@@ -14,7 +14,7 @@ from nodewise.explorer.palette import GRAY
 _CELLS: Final = 48  # along each axis
 _BLUR: Final = 1.4  # cells
 _FEWEST: Final = 20  # nodes that have a density
-_MARGIN: Final = 0.06  # of the map's width, so that lines close outside of the nodes
+_MARGIN: Final = 0.1  # of the map's width, so that lines close outside of the nodes
 _APART: Final = (12, 3)  # cells between two names, across and up
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Grid:
         across, up = places.T
         span = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
         counts = np.histogram2d(across, up, _CELLS, span)[0]
-        return np.asarray(gaussian_filter(counts, _BLUR))
+        return np.asarray(gaussian_filter(counts, _BLUR, mode="constant"))
 
     def centers(self) -> tuple[Floats, Floats]:
         """The coordinates of the cells, across and up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIMIT: Final = 20_000  # nodes that a map draws
+KEPT: Final = 128  # nodes that are shown again without being computed again
 AXES: Final = 50  # principal ones, that t-SNE starts from
 EFFECTS: Final = ("corrected", "spoiled", "right either way", "wrong either way", "no label")
 Numbers = NDArray[np.int64]
@@ -39,6 +41,7 @@ class Explored:
 
     def __init__(self, view: View, limit: int = LIMIT) -> None:
         self.view, self.limit, self._lock = view, limit, RLock()
+        self._node = lru_cache(KEPT)(view.node)
         self.ids = [str(name) for name in view.subject.ids]
         self.known = frozenset(self.ids)
         self.classes = list(view.subject.class_names)
@@ -139,7 +142,7 @@ class Explored:
     def node(self, id: str) -> NodeAnalysis:
         """What localization did to a node."""
         with self._lock:
-            return self.view.node(id)
+            return self._node(id)
 
     def what_if(self, state: State) -> WhatIf:
         """The prediction of the state's node, with what the state takes away."""
