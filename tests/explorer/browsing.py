@@ -99,6 +99,9 @@ return [[left, top], [right, top], [right, bottom], [left, bottom], [left, top +
 """
 
 
+MAP = "#map canvas.gl-canvas"
+
+
 class Visit:
     """What a person does and sees.
 
@@ -114,8 +117,8 @@ class Visit:
     def open(self, url: str) -> None:
         """Go to an address, and wait for its map."""
         self.browser.get(url)
-        self.wait("document.querySelector('#map canvas.gl-canvas')")
-        self.wait("document.querySelector('.rows tbody tr, #body tr')")
+        canvas, row = (f"document.querySelector('{each}')" for each in (MAP, ".rows tbody tr"))
+        self.drawn = self.wait(f"{canvas} && {row} && performance.now()") / 1000  # since it began
 
     def run(self, script: str, *values: object) -> Any:
         return self.browser.execute_script(script, *values)

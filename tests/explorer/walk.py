@@ -16,16 +16,19 @@ class Times:
     """Seconds until the page answered."""
 
     paint: float = 0.0
+    map: float = 0.0
     clicks: list[float] = field(default_factory=list)
     what_ifs: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
-            f"first paint {self.paint:.2f} s, click {median(self.clicks):.2f} s "
-            f"(the slowest of {len(self.clicks)}: {max(self.clicks):.2f}), "
-            f"what if {median(self.what_ifs):.2f} s (the slowest of {len(self.what_ifs)}: "
-            f"{max(self.what_ifs):.2f})"
+            f"first paint {self.paint:.2f} s, map {self.map:.2f} s, "
+            f"click {_in_words(self.clicks)}, what if {_in_words(self.what_ifs)}"
         )
+
+
+def _in_words(times: list[float]) -> str:
+    return f"{median(times):.2f} s (the slowest of {len(times)}: {max(times):.2f})"
 
 
 def walk(visit: Visit, folder: Path, nodes: int, id: str) -> Times:
@@ -37,7 +40,7 @@ def walk(visit: Visit, folder: Path, nodes: int, id: str) -> Times:
         nodes: How many nodes the graph has.
         id: A node with neighbors and features.
     """
-    times = Times(paint=visit.wait(_PAINT) / 1000)
+    times = Times(visit.wait(_PAINT) / 1000, visit.drawn)
     visit.says("caption", f"{nodes:,} nodes")
     search(visit, id)
     click(visit, times)
@@ -71,7 +74,7 @@ def lasso(visit: Visit) -> None:
     visit.lasso()
     visit.says("caption", "in the lasso")
     visit.choose("color", "degree")  # the lasso ends with the map that it was drawn on
-    visit.wait("location.search.includes('color=degree')")
+    visit.wait("location.href.includes('color=degree')")
     visit.wait("!document.querySelector('.rows caption').textContent.includes('lasso')")
 
 
@@ -111,7 +114,7 @@ def go_back(visit: Visit) -> None:
 def filter_and_save(visit: Visit, folder: Path) -> None:
     visit.choose("show", "corrected")
     visit.says(".rows caption", "localization corrected")
-    visit.wait("location.search.includes('show=corrected')")
+    visit.wait("location.href.includes('show=corrected')")
     count = int(visit.find(".rows caption").text.split()[0].replace(",", ""))
     lines = visit.save("#csv", folder, "nodes.csv").decode().splitlines()
     assert len(lines) == count + 1 and all(",corrected" in line for line in lines[1:])
