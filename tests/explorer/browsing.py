@@ -22,7 +22,7 @@ if CHROMIUM is None or DRIVER is None:
     pytest.skip(
         "no chromium here: apt-get install chromium chromium-driver", allow_module_level=True
     )
-WAIT = 60  # seconds, on a busy machine
+WAIT = 120  # seconds, on a busy machine
 OPTIONS = (
     "--headless=new",
     "--no-sandbox",

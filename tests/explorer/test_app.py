@@ -12,6 +12,7 @@ from nodewise.errors import InputError
 from nodewise.explorer import app as module
 from nodewise.explorer.explored import Explored
 from nodewise.explorer.state import State
+from tests.explorer.bodies import body_of
 from tests.explorer.pages import SCRIPT, named_view, small
 
 pytestmark = pytest.mark.medium
@@ -29,24 +30,7 @@ def click(page: Any, id: dict[str, Any], value: Any, shown: State) -> Any:
 
     values = dict(zip(callbacks.CONTROLS, callbacks.shown(shown), strict=True))
     known = page.get("/_dash-dependencies").json
-    callback = next(each for each in known if "url.search" in each["output"])
-    name = json.dumps(id, sort_keys=True, separators=(",", ":"))
-
-    def filled(place: Any) -> Any:
-        if place["id"].startswith("{"):
-            there = json.loads(place["id"]).keys() == id.keys()
-            return [{"id": id, "property": place["property"], "value": value}] if there else []
-        return {**place, "value": values.get(place["id"])}
-
-    inputs = [filled(place) for place in callback["inputs"]]
-    parts = callback["output"].strip(".").split("...")
-    body = {
-        "output": callback["output"],
-        "outputs": [dict(zip(("id", "property"), p.rsplit(".", 1), strict=True)) for p in parts],
-        "inputs": inputs,
-        "state": [{"id": "state", "property": "data", "value": shown.query()}],
-        "changedPropIds": [f"{name}.{'n_clicks' if 'node' in id else 'clickData'}"],
-    }
+    body = body_of(known, "url.search", {"state": shown.query(), **values}, (id, value))
     answer = page.post("/_dash-update-component", json=body, headers=HERE)
     return answer.json["response"]["url"]["search"] if answer.status_code == 200 else answer.status
 
@@ -55,23 +39,7 @@ def ask(
     page: Any, output: str, inputs: Mapping[str, Any], headers: Mapping[str, str] = HERE
 ) -> Any:
     """The answer of the callback that has an output, for the values of its inputs by id."""
-    known = page.get("/_dash-dependencies").json
-    callback = next(each for each in known if output in each["output"])
-
-    def filled(places: Any) -> Any:
-        return [{**place, "value": inputs.get(place["id"])} for place in places]
-
-    outputs = [
-        dict(zip(("id", "property"), part.rsplit(".", 1), strict=True))
-        for part in callback["output"].strip(".").split("...")
-    ]
-    body = {
-        "output": callback["output"],
-        "outputs": outputs if callback["output"].startswith("..") else outputs[0],
-        "inputs": filled(callback["inputs"]),
-        "state": filled(callback["state"]),
-        "changedPropIds": [f"{key}.data" for key in inputs],
-    }
+    body = body_of(page.get("/_dash-dependencies").json, output, inputs)
     return page.post("/_dash-update-component", json=body, headers=headers)
 
 
