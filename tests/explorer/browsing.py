@@ -74,6 +74,7 @@ def chromium() -> Iterator[Any]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(str(DRIVER)))
     driver.set_page_load_timeout(WAIT)
+    driver.set_script_timeout(WAIT)
     try:
         yield driver
     finally:
@@ -123,9 +124,9 @@ class Visit:
     def run(self, script: str, *values: object) -> Any:
         return self.browser.execute_script(script, *values)
 
-    def wait(self, condition: str, *values: object) -> Any:
+    def wait(self, condition: str, *values: object, seconds: float = WAIT) -> Any:
         """What a condition in JavaScript becomes, once it is true."""
-        end = time.monotonic() + WAIT
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = self.run(f"return {condition}", *values)
             if found:

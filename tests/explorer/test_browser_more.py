@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from nodewise.data.toy import toy_graph
-from tests.explorer.browsing import Visit, chromium, nodewise, served, train
+from tests.explorer.browsing import WAIT, Visit, chromium, nodewise, served, train
 from tests.explorer.walk import filter_and_save, go_back, lasso, walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -74,7 +74,8 @@ def test_the_keyboard_reaches_all_and_chooses_a_node(browser: Any, url: str) -> 
     visit.says(".rows caption", "localization corrected")
     visit.shows(171)
     first = visit.find(".rows td button").text
-    here = "const e = document.activeElement; return e.id || e.dataset.title || e.textContent"
+    here = """const e = document.activeElement;
+        return e.matches('td button') ? e.textContent : e.id || e.dataset.title || ''"""
     reached: list[str] = []
     while first not in reached and len(reached) < 60:
         ActionChains(browser).send_keys(Keys.TAB).perform()
@@ -114,7 +115,8 @@ def test_maps_are_laid_out_by_t_sne_while_the_page_answers(browser: Any, url: st
     visit.says("#progress", "of 4 stages")
     visit.type("search", "171")
     visit.shows(171)
-    visit.wait("document.querySelector('#progress').textContent == ''")
+    # Other work of the machine comes first.
+    visit.wait("document.querySelector('#progress').textContent == ''", seconds=5 * WAIT)
     before = visit.run("return document.querySelector('#map .js-plotly-plot').data[0].x[0]")
     visit.choose("laid", "principal axes")
     moved = "document.querySelector('#map .js-plotly-plot').data[0].x[0] != arguments[0]"

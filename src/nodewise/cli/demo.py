@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise.cli.demo_run import keep_run, places_beside
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
-from nodewise.cli.pages import check_page, write_explorer
+from nodewise.cli.pages import check_page
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
-from nodewise.errors import InputError, NodewiseError
+from nodewise.errors import NodewiseError
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import percent
@@ -45,7 +46,8 @@ def demo(
     The toy graph holds papers of six fields. Words such as "cell" or "kernel" stand for another
     class in each field, and a paper's field shows only through its neighborhood. The matched
     global model is LGCN with localization switched off; GCN-64 is a strong global model, wide and
-    with settings of its own.
+    with settings of its own. Beside the report are the LGCN that did best on validation nodes, and
+    a page that shows what localization did to each paper.
 
     **Examples**
 
@@ -60,13 +62,13 @@ def demo(
             with unmasking_interrupts():
                 check_device(device)
                 check_page(out, "--out")
-                explorer, run = _beside(out)
+                explorer, run = places_beside(out)
                 _train(_jobs(Path(folder), seeds, device), workers, quiet)
                 records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             raise stopped("stopped by Ctrl-C; nothing was written") from None
         rows = _write(out, records, Path(folder))
-        _show(Path(folder) / "LGCN", explorer, run)
+        keep_run(Path(folder) / "LGCN", explorer, run)
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")
     print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
@@ -78,43 +80,6 @@ def demo(
 
         made = {"report": out, "explorer": explorer, "run": run}
         typer.echo(dumps({"table": rows, **{name: str(path) for name, path in made.items()}}))
-
-
-def _beside(out: Path) -> tuple[Path, Path]:
-    """The page of the explorer and the folder of its run, beside the report.
-
-    Raises:
-        InputError: The folder is there, and no run.
-    """
-    from nodewise.runs.folder import CONFIG
-
-    page, run = (out.with_name(f"{out.stem}-{what}") for what in ("explorer.html", "run"))
-    check_page(page, "--out")
-    if run.exists() and not (run / CONFIG).exists():
-        raise InputError(
-            "--out",
-            "has something beside it in the place of its run",
-            value=run,
-            way_out="name another file",
-        )
-    return page, run
-
-
-def _show(runs: Path, page: Path, kept: Path) -> None:
-    """Keep the best of some runs, and write the explorer's page of it."""
-    import shutil
-
-    from nodewise.analysis.view import analyze
-    from nodewise.explorer.explored import Explored
-    from nodewise.io import writing
-    from nodewise.runs.saved import load_run
-
-    best = load_run(runs)
-    with writing(kept):
-        if kept.exists():
-            shutil.rmtree(kept)
-        shutil.copytree(best.folder, kept)
-    write_explorer(Explored(analyze(best)), "LGCN on the toy graph", page, tsne=True, quiet=True)
 
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
