@@ -67,7 +67,7 @@ def demo(
                 records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             raise stopped("stopped by Ctrl-C; nothing was written") from None
-        rows = _write(out, records, Path(folder))
+        rows = _write(out, records, Path(folder), explorer.name)
         keep_run(Path(folder) / "LGCN", explorer, run)
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")
@@ -133,7 +133,7 @@ def _records(folder: Path, seeds: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def _write(
-    out: Path, records: dict[str, list[dict[str, Any]]], folder: Path
+    out: Path, records: dict[str, list[dict[str, Any]]], folder: Path, explorer: str
 ) -> list[dict[str, Any]]:
     """Write the page, and return the table's rows."""
     from nodewise.report.demo import write_demo
@@ -145,5 +145,5 @@ def _write(
         name: [RunFolder(_folder(folder, name, seed)).history for seed in range(len(runs))]
         for name, runs in records.items()
     }
-    write_demo(out, rows, records, histories)
+    write_demo(out, rows, records, histories, explorer)
     return rows
