@@ -159,10 +159,10 @@ def _read_hostile(visit: Visit) -> None:
     for x, y, node in visit.alone()[:3]:
         visit.click(x, y)
         visit.shows(f"{HOSTILE}{int(node)}")
-    visit.type("search", f"{HOSTILE}nobody")
-    visit.says("#message", HOSTILE)
     visit.find("#node summary").click()
     visit.says("#node details td", HOSTILE)
+    visit.type("search", f"{HOSTILE}nobody")
+    visit.says("#message", HOSTILE)
     assert visit.run("return window.hacked ?? null") is None
     assert visit.run("return document.querySelectorAll('img, svg b, td b').length") == 0
     assert visit.errors() == []

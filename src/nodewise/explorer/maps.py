@@ -159,7 +159,7 @@ def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[s
 
 def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
     """The layout of a map; zoom is kept while the revision stays."""
-    axis = {"zeroline": False, "showticklabels": False}
+    axis = {"zeroline": False, "showticklabels": False, "ticks": ""}
     return {
         "xaxis": axis,
         "yaxis": axis,
