@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Quiet,
@@ -26,6 +27,7 @@ def evaluate(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,7 +49,7 @@ def evaluate(
     from nodewise.runs.saved import load_run
     from nodewise.runs.task import load_source, split_of
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     data = load_source(model.config["graph"], root, model.folder).data.to(device)
     if threads is None:
         set_threads_for(data.edge_index.size(1))

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import (
+    AllowChanges,
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Run,
+    Threads,
+    check_device,
+    set_threads,
+)
 
 if TYPE_CHECKING:
     from nodewise.explorer.explored import Explored
@@ -45,6 +55,7 @@ def explore(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -66,7 +77,7 @@ def explore(
     need_dash()
     set_threads(threads)
     check_device(device)
-    explored = _explored(run, dataset, files_of(nodes, edges), root, device)
+    explored = _explored(run, dataset, files_of(nodes, edges), root, device, allow_changes)
     if static is None:
         _serve(explored, run, host, port, browser, json, quiet)
         return
@@ -79,14 +90,19 @@ def explore(
 
 
 def _explored(
-    run: Path, dataset: str | None, files: Mapping[str, str], root: Path | None, device: str
+    run: Path,
+    dataset: str | None,
+    files: Mapping[str, str],
+    root: Path | None,
+    device: str,
+    allow_changes: bool,
 ) -> Explored:
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect import graph_to_inspect
     from nodewise.explorer.explored import Explored
     from nodewise.runs.saved import load_run
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files, root)
     graph.data.to(device)
     return Explored(analyze(model, graph))

@@ -9,6 +9,7 @@ import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Quiet,
@@ -44,6 +45,7 @@ def predict(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,7 +67,7 @@ def predict(
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
     graph = graph_of_run(model, dataset, files, root)
     data = graph.data.to(device)
