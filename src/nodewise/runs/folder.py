@@ -205,8 +205,8 @@ class RunFolder:
             raise RunError(
                 str(self.path / name),
                 problem,
-                way_out="restore it, or go on knowingly with --allow-changes (in Python "
-                "allow_changes=True)",
+                way_out="restore it; commands that only read a run go on knowingly with "
+                "--allow-changes (load_run with allow_changes=True)",
             )
         self._warn(f"{self.path / name} {problem}")
 
