@@ -98,7 +98,7 @@ def check_regular(path: Path) -> None:
         OSError: It is, or there is no such file.
     """
     if path.exists() and not path.is_file():
-        raise OSError(None, "is no regular file" if not path.is_dir() else "is a folder")
+        raise OSError("is a folder" if path.is_dir() else "is no regular file")
 
 
 def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:

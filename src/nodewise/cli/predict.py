@@ -33,6 +33,14 @@ Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="Put ' before names that a spreadsheet would run as a formula: those with = + - @ "
+        "at the start.",
+    ),
+]
 
 
 def predict(
@@ -42,6 +50,7 @@ def predict(
     edges: Edges = None,
     out: Out = Path("predictions.csv"),
     embeddings: Embeddings = None,
+    for_spreadsheets: ForSpreadsheets = False,
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
@@ -77,9 +86,9 @@ def predict(
         typer.echo(str(graph.summary))
     logits = model.logits(data)
     rows = None if embeddings is None else model.embeddings(data)
-    write_predictions(out, graph.ids, logits, model.class_names)
+    write_predictions(out, graph.ids, logits, model.class_names, for_spreadsheets)
     if embeddings is not None and rows is not None:
-        write_embeddings(embeddings, graph.ids, rows)
+        write_embeddings(embeddings, graph.ids, rows, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")

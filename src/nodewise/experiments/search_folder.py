@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from nodewise.checked import checked
 from nodewise.errors import RunError
@@ -21,8 +21,8 @@ class SearchConfig(TypedDict):
     """What must be in `search.json`: it is compared with what is asked for."""
 
     model: str
-    graph: dict[str, Any]
-    settings: dict[str, Any]
+    graph: NotRequired[dict[str, Any]]
+    settings: NotRequired[dict[str, Any]]
 
 
 @contextmanager

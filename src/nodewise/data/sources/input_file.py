@@ -57,6 +57,7 @@ class InputFile:
                 or it is neither a text in UTF-8 nor Parquet nor npz.
         """
         path = path.expanduser()
+        _check_name(path)
         _check_is_file(path)
         try:
             with path.open("rb") as stream:
@@ -172,6 +173,15 @@ def damaged_gzip(path: Path) -> TableError:
     return TableError(
         str(path), "is a damaged or truncated gzip file", way_out="compress or copy it again"
     )
+
+
+def _check_name(path: Path) -> None:
+    """Check that a file's name can be written into a run's configuration."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        way_out = "rename it, or the folder"
+        raise TableError(str(path), "has a name that is not UTF-8", way_out=way_out) from error
 
 
 def _check_is_file(path: Path) -> None:
