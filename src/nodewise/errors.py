@@ -55,11 +55,11 @@ class InputError(NodewiseError, ValueError):
         value: object = None,
         position: int | tuple[int, ...] | None = None,
     ) -> None:
-        self.field, self.value, self.position, self.way_out = field, value, position, way_out
+        what, why, how = (one_line(text, _MOST_OF_PART) for text in (field, problem, way_out))
+        self.field, self.value, self.position, self.way_out = field, value, position, how
         indices = (position,) if isinstance(position, int) else position
         place = "" if indices is None else f"[{', '.join(map(str, indices))}]"
         found = "" if value is None else f" (found {one_line(_shown(value), _MOST_OF_VALUE)})"
-        what, why, how = (one_line(text, _MOST_OF_PART) for text in (field, problem, way_out))
         super().__init__(f"{what}{place}: {why}{found}; {how}")
 
     def __reduce__(self) -> tuple[Any, ...]:
