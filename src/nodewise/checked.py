@@ -88,10 +88,10 @@ def _plain(hint: Any, value: Any, place: str) -> Any:
     """A text, a number, a truth value or null; whole numbers are numbers, too."""
     kind = NoneType if hint is None else hint
     right = type(value) is kind or (kind is float and type(value) is int)
-    if right and kind is int:
+    if right and type(value) is int:
         right = -(2**63) <= value < 2**63
     elif right and kind is float:
-        right = abs(value) <= 1e308 if type(value) is int else isfinite(value)
+        right = isfinite(value)
     if not right:
         raise Mismatch(place, _NAMES.get(kind, str(kind)), value)
     return value

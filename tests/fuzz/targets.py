@@ -13,6 +13,7 @@ from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
 import torch
 
 import nodewise as nw
@@ -59,8 +60,6 @@ def workshop() -> Path:
     torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp(prefix="nodewise-fuzz-"))
     graph = nw.toy_graph()
-    for kind in ("csv", "tsv", "parquet"):
-        write_graph(graph, folder / f"nodes-{kind}", table_format=kind)
     for name in ("graph.npz", "graph.node"):
         (folder / name.replace(".", "-")).mkdir()
         write_graph(graph, folder / name.replace(".", "-") / name)
@@ -71,6 +70,12 @@ def workshop() -> Path:
     (folder / "nodes.csv").write_text(nodes)
     edges = "".join(f"n{i},n{(7 * i + 1) % 40},{i % 5}\n" for i in range(40))
     (folder / "edges.csv").write_text("source,target,weight\n" + edges)
+    for kind in ("csv", "tsv", "parquet"):
+        (folder / f"nodes-{kind}").mkdir()
+    table, name = pd.read_csv(folder / "nodes.csv"), "nodes-{0}/nodes.{0}".format
+    table.to_csv(folder / name("csv"), index=False)
+    table.to_csv(folder / name("tsv"), index=False, sep="\t")
+    table.to_parquet(folder / name("parquet"), index=False)
     _make_runs(folder)
     return folder
 
@@ -147,8 +152,7 @@ def _unsealed(content: bytes) -> bytes:
 
 def _graph(folder: str) -> list[bytes]:
     found = sorted((workshop() / folder).iterdir())
-    own = [workshop() / "nodes.csv"] if "csv" in folder else []
-    return [path.read_bytes() for path in (*own, *(p for p in found if "edge" not in p.name))]
+    return [path.read_bytes() for path in found if "edge" not in path.name]
 
 
 def _packed() -> list[bytes]:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from nodewise.checked import checked
+from nodewise.checked import Count, checked
 from nodewise.data.splits.checks import check_apart, node_numbers, selected
 from nodewise.errors import SplitError
 from nodewise.io import file_bytes, parse_json, replacing
@@ -29,12 +29,12 @@ _FORMAT = "nodewise split 1"
 
 
 class _Content(TypedDict):
-    """A split as JSON; `Split` checks the numbers."""
+    """A split as JSON."""
 
     sha256: str
-    train: list[Any]
-    val: list[Any]
-    test: list[Any]
+    train: list[Count]
+    val: list[Count]
+    test: list[Count]
 
 
 @dataclass(frozen=True, eq=False)
