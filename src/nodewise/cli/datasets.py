@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,17 +36,13 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
     - `nodewise datasets --root ~/graphs`
     - `nodewise datasets --json | tail -n 1`
     """
-    # The parameter `json` hides the module of that name.
-    from json import dumps
-
     from nodewise.data.published.catalog import DATASETS
     from nodewise.data.published.files import data_root
 
     folder = data_root(root)
     rows = [_describe(dataset, folder) for dataset in DATASETS.values()]
     _print(_table(rows), None if quiet else f"raw files: {folder}")
-    if json:
-        typer.echo(dumps({"root": str(folder), "datasets": rows}))
+    print_json({"root": str(folder), "datasets": rows}, json)
 
 
 def _describe(dataset: Dataset, root: Path) -> dict[str, Any]:

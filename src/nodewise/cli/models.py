@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nodewise.cli.options import Json, Quiet, Root
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 
 DatasetName = Annotated[
     str, typer.Option("--dataset", "-d", help="The data set that decides the sizes.")
@@ -51,10 +51,7 @@ def models(
     cells = [[row["name"], f"{row['parameters']:,}", _thousands(row)] for row in rows]
     footer = "" if quiet else f"on {dataset}: {counts.features} features, {counts.classes} classes"
     print_table(("model", "parameters", "in the paper"), cells, footer)
-    if json:
-        from json import dumps
-
-        typer.echo(dumps({"dataset": dataset, "models": rows}))
+    print_json({"dataset": dataset, "models": rows}, json)
 
 
 def _thousands(row: dict[str, Any]) -> str:
