@@ -55,7 +55,7 @@ def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any
     from dataclasses import asdict
 
     from nodewise.data.datasets import edge_homophily, feature_density
-    from nodewise.data.published.catalog import Counts
+    from nodewise.data.published.catalog import GraphSizes
     from nodewise.errors import RawFileError
 
     known = asdict(dataset.counts) if dataset.counts else {}
@@ -66,7 +66,7 @@ def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any
     except RawFileError:
         return "damaged", known
     measured = {"density": feature_density(graph), "edge_homophily": edge_homophily(graph)}
-    return "present", {**asdict(Counts.of(graph)), **measured}
+    return "present", {**asdict(GraphSizes.of(graph)), **measured}
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -28,14 +28,14 @@ def models(
     - `nodewise models`
     - `nodewise models --dataset citeseer --json`
     """
-    from nodewise.data.published.catalog import Counts, find_dataset
+    from nodewise.data.published.catalog import GraphSizes, find_dataset
     from nodewise.data.published.files import data_root
     from nodewise.experiments.published import printed_parameters
     from nodewise.models.zoo import ZOO, build_model, paper_count
     from nodewise.training.recipe import load_recipe
 
     known = find_dataset(dataset)
-    counts = known.counts or Counts.of(known.graph(data_root(root)))
+    counts = known.counts or GraphSizes.of(known.graph(data_root(root)))
     rows: list[dict[str, Any]] = []
     for name in ZOO:
         recipe = load_recipe("official", name, dataset)

@@ -12,7 +12,7 @@ from nodewise.runs.interrupts import INTERRUPTED
 _CLEAN_LINE = "\r\x1b[2K"
 
 
-def tell_stopped(text: str) -> None:
+def print_stopped(text: str) -> None:
     """Print that the command was stopped, on a line of its own."""
     start = _CLEAN_LINE if sys.stderr.isatty() else ""
     typer.echo(f"{start}nodewise: {text}", err=True)
@@ -20,5 +20,5 @@ def tell_stopped(text: str) -> None:
 
 def stopped(text: str) -> typer.Exit:
     """Print that the command was stopped, and return the exception that ends it."""
-    tell_stopped(text)
+    print_stopped(text)
     return typer.Exit(INTERRUPTED)

@@ -25,8 +25,8 @@ from nodewise.runs.interrupts import (
     INTERRUPTED,
     asking_to_stop,
     delaying_interrupts,
-    listen,
-    starting_deaf_processes,
+    shielding_new_processes,
+    unblock_interrupts,
 )
 from nodewise.training.freed_memory import keep_freed_memory
 
@@ -60,13 +60,13 @@ class ExpectedRecord(NamedTuple):
     Attributes:
         recipe: The recipe's name.
         settings: Keys of the recipe and their values.
-        is_whole: Whether other keys have their defaults; else they may be any.
+        is_exact: Whether other keys have their defaults; else they may be any.
         fields: Further fields of the record.
     """
 
     recipe: str
     settings: Mapping[str, Any]
-    is_whole: bool = True
+    is_exact: bool = True
     fields: Mapping[str, Any] = {}
 
 
@@ -143,7 +143,7 @@ class Workers:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
         resource_tracker.ensure_running()  # protects itself from Ctrl-C, and would unblock it below
-        with starting_deaf_processes():
+        with shielding_new_processes():
             # Inherited: Ctrl-C reaches all processes, and only those at work can handle it.
             forkserver.ensure_running()
         # No lock: a process that is killed while it reads must not keep the others waiting.
@@ -224,7 +224,7 @@ def _start(over: Any) -> None:
 
     global _over
     _over = over
-    listen()
+    unblock_interrupts()
     torch.set_num_threads(1)
     keep_freed_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -2,7 +2,7 @@
 
 In this order, within a budget of time: controls of scikit-learn; global models, of which the worse
 leave after some epochs (successive halving); variations of the best; localized forms of the best.
-Localization is chosen only where it is clearly better than the best global model.
+Localization is chosen only where its gain over the best global model exceeds the standard error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nodewise.training.loop import Timer
 from nodewise.training.recipe import Recipe
 
 # The share of the budget that is used when a stage ends; localized forms follow.
-_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
+_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "without graph": 0.63}
 
 
 def candidate_folder(folder: Path, name: str) -> Path:
@@ -92,17 +92,19 @@ class Selection:
         return [self.trial(candidate) for candidate in candidates]
 
     @property
-    def asked(self) -> str:
-        """A fingerprint of what is asked for: graph, split, candidates, settings, seed, budget."""
+    def sha256(self) -> str:
+        """A fingerprint of what decides the choice: graph, split, candidates, settings, budget."""
         config = self.trial(self.candidate_set.candidates[0]).task().config(self.seed)
         about = [config, dict(self.fixed), asdict(self.candidate_set), self.budget, self.refit]
         return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
     def known(self) -> Choice | None:
-        """What was chosen before, if the same was asked for, and choosing was not stopped."""
+        """What an equal selection has chosen before, if it was not stopped."""
         path = self.folder / CHOICE
         record = json.loads(path.read_bytes()) if path.exists() else {}
-        if record.get("asked") != self.asked or record.get("stopped"):
+        # Earlier versions call the key `asked`.
+        sha256 = record.get("selection_sha256", record.get("asked"))
+        if sha256 != self.sha256 or record.get("stopped"):
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
@@ -189,11 +191,11 @@ def choose(
         controls = race.enter(selection.controls)
         race.train_controls(controls, _SHARES["controls"])
         halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
-        entered = race.enter(selection.trials(candidate_set.candidates))
-        best = _first(halving.run("candidate", entered, _SHARES["candidates"]))
+        candidates = race.enter(selection.trials(candidate_set.candidates))
+        best = _first(halving.run("candidate", candidates, _SHARES["candidates"]))
         best = _varied(selection, halving, best)
-        alone = [trial for trial in entered if not trial.uses_graph]
-        race.train("features alone", alone, best.epochs, _SHARES["alone"])
+        without_graph = [trial for trial in candidates if not trial.uses_graph]
+        race.train("features alone", without_graph, best.epochs, _SHARES["without graph"])
         forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
         share = 1 - refit_share(best, race) if selection.refit else 1.0
         localized = halving.run("localized form", forms, share)
@@ -211,7 +213,7 @@ def choose(
     calibrated = result.chosen.recipe.optimization.calibration == "temperature"
     temperature = result.chosen.finish()["temperature"] if refit and calibrated else None
     of_refit = {"refit_epochs": refit, "temperature": temperature}
-    record = {"asked": selection.asked, **result.record, **of_refit}
+    record = {"selection_sha256": selection.sha256, **result.record, **of_refit}
     write_json(selection.folder / CHOICE, record)
     return Choice(record, result.chosen)
 

@@ -49,9 +49,9 @@ class RunGroup:
     choice: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, folders: Sequence[Path], beside: Path) -> RunGroup:
+    def of(cls, folders: Sequence[Path], parent: Path) -> RunGroup:
         """Read the folders of runs, and from the folder of all how their model was chosen."""
-        path = beside / CHOICE
+        path = parent / CHOICE
         choice = json.loads(path.read_bytes()) if path.exists() else None
         return cls([RunRecords.of(one) for one in folders], read_controls(folders[0]), choice)
 
@@ -82,7 +82,7 @@ class RunGroup:
         return summarize([dict(run.result) for run in self.runs])
 
     @property
-    def judged_by(self) -> str:
+    def scored_by(self) -> str:
         """The same metric, or accuracy where that is undefined on the scored nodes."""
         return self.metric if self.mean(self.metric) is not None else "accuracy"
 

@@ -17,17 +17,17 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
     if not _can_handle_signals():
         yield lambda: False
         return
-    asked = False
+    requested = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
+        nonlocal requested
+        if requested:
             raise KeyboardInterrupt
-        asked = True
+        requested = True
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: asked
+        yield lambda: requested
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -36,9 +36,9 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def delaying_interrupts() -> Iterator[None]:
     """Run the block to its end; a Ctrl-C during it is raised afterwards."""
-    with asking_to_stop() as asked:
+    with asking_to_stop() as requested:
         yield
-    if asked():
+    if requested():
         raise KeyboardInterrupt
 
 
@@ -52,18 +52,18 @@ def unmasking_interrupts() -> Iterator[None]:
     if not (_can_handle_signals() and callable(before)):
         yield
         return
-    came = False
+    interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
+        nonlocal interrupted
+        interrupted = True
         before(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
         yield
     except Exception as error:
-        if came:
+        if interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:
@@ -71,10 +71,10 @@ def unmasking_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def starting_deaf_processes() -> Iterator[None]:
+def shielding_new_processes() -> Iterator[None]:
     """Processes that are started in the block ignore Ctrl-C; one during it is raised afterwards.
 
-    They inherit that it is blocked and ignored; `listen` ends the former.
+    They inherit that it is blocked and ignored; `unblock_interrupts` ends the former.
     """
     if not _can_handle_signals():
         yield
@@ -86,10 +86,10 @@ def starting_deaf_processes() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        listen()
+        unblock_interrupts()
 
 
-def listen() -> None:
+def unblock_interrupts() -> None:
     """Deliver Ctrl-C to this process again, to whatever handles it."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
