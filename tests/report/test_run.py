@@ -125,7 +125,7 @@ def test_predictions_for_unlabeled_nodes_are_in_the_page(tmp_path: Path) -> None
     first = [
         unlabeled["ids"][0],
         CLASSES[unlabeled["first"][0]],
-        f"{100 * diagnostics['first_p'][0]:.1f}",
+        f"{100 * unlabeled['first_p'][0]:.1f}",
     ]
     assert "".join(f"<td>{html.escape(value)}</td>" for value in first) in page
     assert "All 8, the surest first." in page and "nodewise predict" in page
