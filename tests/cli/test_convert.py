@@ -101,7 +101,7 @@ def test_force_replaces_and_nothing_else_does(here: Path) -> None:
     [
         (("toyy", "out"), "did you mean 'toy'"),
         (("out",), "OUT: is missing"),
-        (("toy", *KARATE, "out"), "asked for twice"),
+        (("toy", *KARATE, "out"), "given twice"),
         (("toy", "a", "b"), "too many"),
         (("toy", "out", "--format", "parquett"), "did you mean 'parquet'"),
         (("toy", "out.csv"), "name a folder"),

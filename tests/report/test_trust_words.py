@@ -38,7 +38,7 @@ def test_few_nodes_make_an_interval_of_more_than_ten_points() -> None:
     sentence = few_nodes(made_up())
     assert sentence == (
         "100 test nodes are few: the interval of accuracy is 17 points wide, and differences of a "
-        "few points mean nothing."
+        "few points are within chance."
     )
     learned = {"train_accuracy": 1.0}
     assert overfitting_or_few_nodes(made_up()) == sentence

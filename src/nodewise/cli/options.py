@@ -74,7 +74,7 @@ SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of th
 
 
 def with_keys(settings: list[str] | None, **keys: str | None) -> list[str]:
-    """Settings as `KEY=VALUE`, with those that options of their own have given."""
+    """Settings as `KEY=VALUE`, with those that have options."""
     named = [f"{key}={value.replace('-', '_')}" for key, value in keys.items() if value is not None]
     return [*(settings or ()), *named]
 

@@ -82,7 +82,7 @@ def _about_stopped(model: SavedRun) -> str:
     return (
         f"training was stopped: these are predictions of the best epoch so far, "
         f"{record['best_epoch']} of {record['epochs']}; `nodewise train` with the same options "
-        "goes on"
+        "continues"
     )
 
 

@@ -13,7 +13,7 @@ _CLEAN_LINE = "\r\x1b[2K"
 
 
 def print_stopped(text: str) -> None:
-    """Print that the command was stopped, on a line of its own."""
+    """Print that the command was stopped, on a separate line."""
     start = _CLEAN_LINE if sys.stderr.isatty() else ""
     typer.echo(f"{start}nodewise: {text}", err=True)
 

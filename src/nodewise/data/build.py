@@ -103,7 +103,7 @@ def _roles(
     if named:
         raise InputError(
             "nodes",
-            "are missing, and a label, a split or features are asked for",
+            "are missing, but a label, a split or features are named",
             value=named,
             way_out="give a table of nodes beside the edges",
         )

@@ -164,7 +164,7 @@ class Workers:
         """Run the jobs, first to last; yields each with its record or its error as it ends.
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others;
-        and so does `stop`, which is asked several times a second.
+        and so does `stop`, which is called several times a second.
 
         Raises:
             RunError: A process was killed.
@@ -200,7 +200,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
             "a process was killed, perhaps for its memory",
             way_out="run the same command with fewer workers: it continues from what was saved",
         ) from error
-    except Exception as error:  # the other jobs go on
+    except Exception as error:  # the other jobs continue
         return RunError(
             str(folder),
             f"failed ({type(error).__name__}: {error})",
@@ -215,7 +215,7 @@ def _load(source: str, root: Path | None, stamps: object) -> GraphTable:
     return load_source(json.loads(source), root)
 
 
-# In a worker: not 0 once the parent process wants no more runs.
+# In a worker: not 0 once the parent process has asked to stop.
 _over: Any = None
 
 

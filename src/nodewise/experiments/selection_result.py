@@ -28,7 +28,7 @@ class SelectionResult:
         best_localized: The best with it; None if there is none.
         seconds: The time it took.
         budget: The time it was allowed.
-        stopped: Whether somebody ended it before.
+        stopped: Whether it was ended before its budget was used.
     """
 
     trials: Sequence[Trial]

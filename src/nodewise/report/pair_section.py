@@ -37,7 +37,7 @@ def pair_section(results: Path, suite: Suite) -> Section:
         "interval excludes zero. The other tables have each model's mean.",
         differences(found, known) if found else None,
         "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
-        "An arrow: the interval, one of two or three pairs, goes on."
+        "An arrow: the interval, of two or three pairs, is longer than the plot."
         + (" Hollow diamonds: localized minus base model as the paper prints them." * bool(known)),
         {row: {name: vars(one) for name, one in of_row.items()} for row, of_row in found.items()},
         runs.refused,

@@ -63,7 +63,7 @@ def peers_section(results: Path, suite: Suite) -> Section:
         "differences are significant, for auto and against it.",
         differences(shown, {}) if shown else None,
         "Auto minus the best peer: mean differences with 95 % intervals; small dots: single "
-        "splits. An arrow: the interval, one of two or three pairs, goes on.",
+        "splits. An arrow: the interval, of two or three pairs, is longer than the plot.",
         {variant.name: _data(runs, variant, best_peers) for variant in suite.variants},
         runs.refused,
         runs.notes,

@@ -45,7 +45,7 @@ def few_nodes(group: RunGroup) -> str | None:
     width = 100 * (interval[1] - interval[0])
     return (
         f"{nodes(group)} are few: the interval of accuracy is {width:.0f} points wide, and "
-        "differences of a few points mean nothing."
+        "differences of a few points are within chance."
     )
 
 

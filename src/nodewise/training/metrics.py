@@ -135,7 +135,7 @@ class DefaultMetric(NamedTuple):
 
 
 def default_metric(labels: Labels, class_names: Sequence[str] | None = None) -> DefaultMetric:
-    """The metric that stopping maximizes unless somebody says otherwise.
+    """The metric that stopping maximizes by default.
 
     Accuracy, unless the largest class has at least four times the nodes of the smallest: then a
     model that always answers the largest class looks good, and it is ROC AUC for two classes,
