@@ -15,7 +15,7 @@ from markers import Maker, write
 from typer.main import get_command
 
 from nodewise.cli.app import app
-from nodewise.data.published.catalog import DATASETS, GraphSizes, Dataset
+from nodewise.data.published.catalog import DATASETS, Dataset, GraphSizes
 from nodewise.training.recipe import Recipe, load_recipe, recipe_names
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ((?:.+\n?)(?:        .+\n?)*)", re.MULTILINE)

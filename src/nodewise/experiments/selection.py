@@ -92,19 +92,17 @@ class Selection:
         return [self.trial(candidate) for candidate in candidates]
 
     @property
-    def sha256(self) -> str:
-        """A fingerprint of what decides the choice: graph, split, candidates, settings, budget."""
+    def asked(self) -> str:
+        """A fingerprint of what is asked for: graph, split, candidates, settings, seed, budget."""
         config = self.trial(self.candidate_set.candidates[0]).task().config(self.seed)
         about = [config, dict(self.fixed), asdict(self.candidate_set), self.budget, self.refit]
         return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
 
     def known(self) -> Choice | None:
-        """What an equal selection has chosen before, if it was not stopped."""
+        """What was chosen before, if the same was asked for, and choosing was not stopped."""
         path = self.folder / CHOICE
         record = json.loads(path.read_bytes()) if path.exists() else {}
-        # Earlier versions call the key `asked`.
-        sha256 = record.get("selection_sha256", record.get("asked"))
-        if sha256 != self.sha256 or record.get("stopped"):
+        if record.get("asked") != self.asked or record.get("stopped"):
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
@@ -213,7 +211,7 @@ def choose(
     calibrated = result.chosen.recipe.optimization.calibration == "temperature"
     temperature = result.chosen.finish()["temperature"] if refit and calibrated else None
     of_refit = {"refit_epochs": refit, "temperature": temperature}
-    record = {"selection_sha256": selection.sha256, **result.record, **of_refit}
+    record = {"asked": selection.asked, **result.record, **of_refit}
     write_json(selection.folder / CHOICE, record)
     return Choice(record, result.chosen)
 

@@ -49,9 +49,9 @@ class RunGroup:
     choice: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, folders: Sequence[Path], parent: Path) -> RunGroup:
+    def of(cls, folders: Sequence[Path], beside: Path) -> RunGroup:
         """Read the folders of runs, and from the folder of all how their model was chosen."""
-        path = parent / CHOICE
+        path = beside / CHOICE
         choice = json.loads(path.read_bytes()) if path.exists() else None
         return cls([RunRecords.of(one) for one in folders], read_controls(folders[0]), choice)
 

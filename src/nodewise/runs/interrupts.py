@@ -17,17 +17,17 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
     if not _can_handle_signals():
         yield lambda: False
         return
-    requested = False
+    asked = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal requested
-        if requested:
+        nonlocal asked
+        if asked:
             raise KeyboardInterrupt
-        requested = True
+        asked = True
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: requested
+        yield lambda: asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -36,9 +36,9 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
 @contextmanager
 def delaying_interrupts() -> Iterator[None]:
     """Run the block to its end; a Ctrl-C during it is raised afterwards."""
-    with asking_to_stop() as requested:
+    with asking_to_stop() as asked:
         yield
-    if requested():
+    if asked():
         raise KeyboardInterrupt
 
 
