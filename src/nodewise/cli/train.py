@@ -128,17 +128,17 @@ def train(
     The graph is a data set, or your own: a table of edges, and one of nodes with a column of
     labels, which is empty where the class is to be predicted. A summary of it is printed first.
 
-    Scores stand beside two controls: always saying the majority class, and logistic regression on
-    the features without the graph. `--metric` says what decides which epoch is kept.
+    The table of scores has two controls: the majority class, and logistic regression on the
+    features without the graph. `--metric` decides which epoch is kept.
 
     Your own graph is trained by `--recipe auto`, unless you name a recipe: within `--budget` it
     trains an MLP without the graph, global models (GCN, SAGE, GAT, ...), variations of the best,
-    and its localized forms. Localization is chosen only where it is clearly better on validation
-    nodes than the best global model. The chosen model is then trained once more, on training and
-    validation nodes (`--no-refit`: not). Models of scikit-learn are trained for comparison, and
-    where one is better it is said. With `--model`, only settings of that model are tried; `--set`
-    fixes a key for all. With `--runs` it chooses once, with the first seed. `choice.json` and
-    `report.html` have the details.
+    and its localized forms. Localization is chosen only if its gain on validation nodes over the
+    best global model exceeds its standard error. The chosen model is then trained once more, on
+    training and validation nodes (`--no-refit`: not). Models of scikit-learn are trained for
+    comparison; if one is better, a line says so. With `--model`, only settings of that model are
+    tried; `--set` fixes a key for all. With `--runs` it chooses once, with the first seed.
+    `choice.json` and `report.html` have the details.
 
     **Examples**
 
