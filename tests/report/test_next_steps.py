@@ -47,8 +47,8 @@ def test_where_all_is_well_a_rule_is_silent(rule: Any) -> None:
 
 def test_epochs_are_too_few_where_the_last_ones_were_the_best() -> None:
     late = {"epochs": 60, "best_epoch": 56}
-    said = more_epochs(made_up(result=late, settings={"epochs": 60}))
-    assert said is not None and "`--set epochs=240`: epoch 56 of 60 was kept" in said
+    sentence = more_epochs(made_up(result=late, settings={"epochs": 60}))
+    assert sentence is not None and "`--set epochs=240`: epoch 56 of 60 was kept" in sentence
     assert more_epochs(made_up(result=late, settings={"epochs": 500})) is None  # patience ended it
     early = {"epochs": 60, "best_epoch": 20}
     assert more_epochs(made_up(result=early, settings={"epochs": 60})) is None

@@ -15,8 +15,8 @@ def test_the_interval_is_that_of_scipys_paired_t_test() -> None:
     other = {0: 0.79, 1: 0.80, 2: 0.82, 3: 0.81}
     found = paired_difference(records(one), records(other), "test_accuracy")
     assert found is not None
-    judge = ttest_rel(list(one.values()), list(other.values())).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((judge.low, judge.high))
+    reference = ttest_rel(list(one.values()), list(other.values())).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((reference.low, reference.high))
     assert found.mean == pytest.approx(0.02)
     assert not found.is_significant
 

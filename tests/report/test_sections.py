@@ -22,7 +22,7 @@ def cell(section: Section, table: int, row: str, column: str) -> str:
     return dict(found.rows)[row][found.columns.index(column) - 1].text
 
 
-def test_matched_pairs_are_told_under_both_stopping_rules(tmp_path: Path) -> None:
+def test_matched_pairs_are_shown_under_both_stopping_rules(tmp_path: Path) -> None:
     suite = Suite.load("matched")
     for variant, gap in zip(suite.variants, (0.02, -0.02), strict=True):
         put_runs(tmp_path, "LGCN", [0.80 + gap, 0.81 + gap], "chameleon", variant)
@@ -153,7 +153,7 @@ def is_level(line: Line2D) -> bool:
     return line.get_linestyle() in ("--", ":")
 
 
-def test_costs_are_told_beside_the_papers_and_as_ratios(tmp_path: Path) -> None:
+def test_costs_are_shown_beside_the_papers_and_as_ratios(tmp_path: Path) -> None:
     put_cost(tmp_path, "cora", "GCN", mflops=50.0, train_ms=4.0)
     put_cost(tmp_path, "cora", "LGCN", mflops=1000.0, train_ms=10.0, test_extra_mb=None)
     section = cost_section(tmp_path, Suite.load("cost"))

@@ -5,11 +5,11 @@ import pytest
 from nodewise.report.trust_words import (
     calibration,
     few_nodes,
+    hardest_class,
+    lowest_recall,
     overfitting,
     overfitting_or_few_nodes,
     probabilities,
-    weakest,
-    weakest_class,
 )
 from tests.report.made_up_runs import bins, made_up
 
@@ -18,10 +18,10 @@ MANY = ((4000, 1000), (1500, 3500))
 
 @pytest.mark.parametrize(("learned", "overfits"), [(0.84, False), (0.86, True), (1.0, True)])
 def test_overfitting_is_a_gap_of_ten_points(learned: float, overfits: bool) -> None:
-    said = overfitting(made_up(MANY, diagnostics={"train_accuracy": learned}))
-    assert (said is not None) is overfits
+    sentence = overfitting(made_up(MANY, diagnostics={"train_accuracy": learned}))
+    assert (sentence is not None) is overfits
     if learned == 1:
-        assert said == (
+        assert sentence == (
             "The model overfits: 100.0 % of the training nodes are right, but 75.0 % of the test "
             "nodes."
         )
@@ -35,53 +35,53 @@ def test_a_gap_within_the_interval_is_no_overfitting() -> None:
 
 def test_few_nodes_make_an_interval_of_more_than_ten_points() -> None:
     assert few_nodes(made_up(MANY)) is None
-    said = few_nodes(made_up())
-    assert said == (
+    sentence = few_nodes(made_up())
+    assert sentence == (
         "100 test nodes are few: the interval of accuracy is 17 points wide, and differences of a "
-        "few points mean nothing."
+        "few points are within chance."
     )
     learned = {"train_accuracy": 1.0}
-    assert overfitting_or_few_nodes(made_up()) == said
+    assert overfitting_or_few_nodes(made_up()) == sentence
     both = overfitting_or_few_nodes(made_up(diagnostics=learned))
     assert both is not None and both.startswith("The model overfits")
 
 
-def test_the_weakest_class_is_the_one_of_which_the_smallest_share_is_found() -> None:
+def test_the_hardest_class_has_the_lowest_recall() -> None:
     counts = ((90, 5, 5), (10, 80, 10), (60, 20, 20))
-    assert weakest_class(made_up(counts, ("a", "b", "c"))) == (
-        "Class 'c' is found worst: 20.0 % of its 100 test nodes; those not found are mostly taken "
-        "for 'a'."
+    assert hardest_class(made_up(counts, ("a", "b", "c"))) == (
+        "Class 'c' has the lowest recall: 20.0 % of its 100 test nodes; most others are predicted "
+        "as 'a'."
     )
-    several = weakest(made_up(counts, ("a", "b", "c"), runs=3))
-    assert several is not None and (several.count, several.found) == (100, 0.2)
+    several = lowest_recall(made_up(counts, ("a", "b", "c"), runs=3))
+    assert several is not None and (several.count, several.recall) == (100, 0.2)
 
 
 def test_a_class_that_is_a_little_worse_is_not_named() -> None:
     counts = ((90, 10), (12, 88))
-    assert weakest_class(made_up(counts)) == (
-        "No class is found significantly worse than the others."
+    assert hardest_class(made_up(counts)) == (
+        "No class has a significantly lower recall than the others."
     )
     clear = tuple(tuple(100 * count for count in row) for row in counts)
-    said = weakest_class(made_up(clear))
-    assert said is not None and "'yes' is found worst: 88.0 %" in said
-    assert weakest_class(made_up(((90, 10), (0, 0)))) is None
+    sentence = hardest_class(made_up(clear))
+    assert sentence is not None and "'yes' has the lowest recall: 88.0 %" in sentence
+    assert hardest_class(made_up(((90, 10), (0, 0)))) is None
 
 
-def said_of(count: int, confidence: float, accuracy: float) -> str:
+def sentence_of(count: int, confidence: float, accuracy: float) -> str:
     group = made_up(diagnostics={"reliability": bins(count, confidence, accuracy)})
-    said = probabilities(group)
-    assert said is not None
-    return said
+    sentence = probabilities(group)
+    assert sentence is not None
+    return sentence
 
 
 def test_probabilities_are_believed_up_to_a_calibration_error_of_five_percent() -> None:
     good = "Probabilities can be taken as they are: calibration error 4.0 %."
-    assert said_of(10_000, 0.84, 0.80) == good
-    assert said_of(10_000, 0.88, 0.80) == (
+    assert sentence_of(10_000, 0.84, 0.80) == good
+    assert sentence_of(10_000, 0.88, 0.80) == (
         "Take probabilities with care: calibration error 8.0 %; they are too high, 88.0 % on "
         "average, and 80.0 % are right."
     )
-    assert said_of(10_000, 0.50, 0.80) == (
+    assert sentence_of(10_000, 0.50, 0.80) == (
         "Do not believe probabilities: calibration error 30.0 %; they are too low, 50.0 % on "
         "average, and 80.0 % are right."
     )
@@ -93,7 +93,7 @@ def test_an_error_that_chance_explains_says_nothing_about_probabilities() -> Non
     # The mean distance of the share of 25 coins from a half: C(24, 12) / 2^25.
     assert found is not None and found.by_chance == pytest.approx(0.0806, abs=0.002)
     assert found.is_open
-    assert said_of(25, 0.5, 0.6) == (
+    assert sentence_of(25, 0.5, 0.6) == (
         "100 test nodes are too few to say whether probabilities can be believed: calibration "
         "error 10.0 %, of which chance alone would give 8.0 %."
     )

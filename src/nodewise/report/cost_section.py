@@ -12,7 +12,7 @@ from nodewise.experiments.records import mixed_versions
 from nodewise.experiments.suite import Pair, Suite
 from nodewise.experiments.table import Key, Line
 from nodewise.report.cost_plot import Ratios, cost_ratios
-from nodewise.report.section import MISSING, Section, Shown, Table
+from nodewise.report.section import MISSING, Section, Table, TableCell
 
 
 class Measure(NamedTuple):
@@ -86,11 +86,11 @@ def _costs(suite: Suite, lines: Lines) -> Table:
     return Table(("cost", *(measure.title for measure in MEASURES)), rows)
 
 
-def _cost(line: Line, papers: float | None, measure: Measure) -> Shown:
+def _cost(line: Line, papers: float | None, measure: Measure) -> TableCell:
     value = line.record.get(measure.key)
     ours = "not reported by this system" if value is None else _number(value)
     printed = "" if papers is None else f" ({_number(papers)})"
-    return Shown(ours + printed, [line], 1, 1, "records")
+    return TableCell(ours + printed, [line], 1, 1, "records")
 
 
 def _number(value: float) -> str:
@@ -136,6 +136,6 @@ def _table_of_ratios(suite: Suite, lines: Lines) -> Table:
                 papers = _papers_ratio(dataset, pair, measure)
                 printed = "" if papers is None else f" ({papers:.1f})"
                 text = "-" if ours is None else f"{ours:.1f}{printed}"
-                shown.append(Shown(text, both, 2, 2, "records") if both else MISSING)
+                shown.append(TableCell(text, both, 2, 2, "records") if both else MISSING)
             rows.append((f"{dataset}: {pair.model} / {pair.other}", shown))
     return Table(("ratio", *(m.title.partition(",")[0] for m in MEASURES)), rows)

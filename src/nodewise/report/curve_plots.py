@@ -59,7 +59,7 @@ def precision_recall(curves: Sequence[ClassCurve]) -> Figure:
 
 
 def roc(shares: Sequence[float], area: float | None) -> Figure:
-    """The share of positives that is found over the share of negatives that is taken for them."""
+    """The true positive rate over the false positive rate."""
     figure, (axes,) = new_figure(_WIDTH, _HEIGHT + 4 * _LINE)
     label = "the model" if area is None else f"{100 * area:.1f}  the model"
     places, values = ([100 * value for value in side] for side in (false_shares(), shares))

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from nodewise.experiments.records import CellRuns, SuiteRuns
 from nodewise.experiments.suite import Variant
-from nodewise.report.section import Shown, Table, shown_runs
+from nodewise.report.section import Table, TableCell, runs_cell
 
 
 def mean_text(runs: CellRuns, figure: str = "test_accuracy") -> str:
@@ -18,10 +18,10 @@ def mean_text(runs: CellRuns, figure: str = "test_accuracy") -> str:
     return f"{fmean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
 
 
-def mean_shown(runs: SuiteRuns, dataset: str, model: str, variant: Variant) -> Shown:
+def mean_shown(runs: SuiteRuns, dataset: str, model: str, variant: Variant) -> TableCell:
     """The mean of a cell."""
     cell = runs.cell(dataset, model, variant.name)
-    return shown_runs(mean_text(cell), cell, runs.suite.runs_on(dataset))
+    return runs_cell(mean_text(cell), cell, runs.suite.runs_on(dataset))
 
 
 def mean_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodewise.experiments.race import UNTRIED
 from nodewise.report.run_records import RunGroup
 from nodewise.report.score_words import compared, imbalance
-from nodewise.report.trust_words import calibration, few_nodes, overfitting, weakest
+from nodewise.report.trust_words import calibration, few_nodes, lowest_recall, overfitting
 
 _MOST = 3
 _LATE = 0.9  # of the epochs that are allowed
@@ -69,12 +69,12 @@ def other_metric(group: RunGroup) -> str | None:
 
 
 def class_weight(group: RunGroup) -> str | None:
-    """Where a class is found half as often as nodes are right, or less."""
-    worst, accuracy = weakest(group), group.mean("accuracy")
+    """Where the recall of a class is at most half of the accuracy."""
+    worst, accuracy = lowest_recall(group), group.mean("accuracy")
     weighted = group.settings.get("class_weight", "none") != "none"
     if worst is None or not worst.is_clear or weighted or accuracy is None:
         return None
-    if worst.found > accuracy / 2:
+    if worst.recall > accuracy / 2:
         return None
     return (
         f"If class {worst.name!r} matters as much as others, let every class count the same in the "

@@ -11,7 +11,7 @@ from nodewise.experiments.suite import Pair, Suite, Variant
 from nodewise.report.means import mean_shown, mean_table
 from nodewise.report.pair_plot import differences
 from nodewise.report.paired import Difference, paired_difference, seed_and_split
-from nodewise.report.section import MISSING, Section, Shown, Table
+from nodewise.report.section import MISSING, Section, Table, TableCell
 
 Found = dict[str, dict[str, Difference]]
 
@@ -37,7 +37,7 @@ def pair_section(results: Path, suite: Suite) -> Section:
         "interval excludes zero. The other tables have each model's mean.",
         differences(found, known) if found else None,
         "Filled marks: our mean differences with 95 % intervals; small dots: single seeds. "
-        "An arrow: the interval, one of two or three pairs, goes on."
+        "An arrow: the interval, of two or three pairs, is longer than the plot."
         + (" Hollow diamonds: localized minus base model as the paper prints them." * bool(known)),
         {row: {name: vars(one) for name, one in of_row.items()} for row, of_row in found.items()},
         runs.refused,
@@ -107,7 +107,7 @@ def _table(runs: SuiteRuns) -> Table:
     return Table(("pair", *papers, "first model", "second model", *titles), rows)
 
 
-def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
+def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[TableCell]:
     """The paper's mean where its base model is to be shown, and both of ours."""
     first = runs.suite.variants[0]
     ours = [
@@ -117,18 +117,18 @@ def _means(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
     if pair.base is None:
         return ours
     mean, spread = published()["main"][pair.model][dataset]["accuracy"]
-    return [Shown(f"{mean:.1f} ± {spread:.1f}"), *ours]
+    return [TableCell(f"{mean:.1f} ± {spread:.1f}"), *ours]
 
 
-def _gaps(runs: SuiteRuns, dataset: str, pair: Pair) -> list[Shown]:
+def _gaps(runs: SuiteRuns, dataset: str, pair: Pair) -> list[TableCell]:
     return [_cell(runs, dataset, pair, variant) for variant in runs.suite.variants]
 
 
-def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> Shown:
+def _cell(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> TableCell:
     one = _difference(runs, dataset, pair, variant)
     if one is None:
         return MISSING
     both = _both(runs, dataset, pair, variant)
     shared = set.intersection(*(set(map(seed_and_split, cell.records)) for cell in both))
     lines = [line for cell in both for line in cell.lines if seed_and_split(line.record) in shared]
-    return Shown(str(one), lines, one.pairs, runs.suite.runs_on(dataset), "pairs")
+    return TableCell(str(one), lines, one.pairs, runs.suite.runs_on(dataset), "pairs")

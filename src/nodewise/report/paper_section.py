@@ -10,7 +10,7 @@ from typing import Any
 from nodewise.experiments.published import published
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite
-from nodewise.report.section import Section, Shown, Table, shown_runs
+from nodewise.report.section import Section, Table, TableCell, runs_cell
 from nodewise.runs.seeds import summarize
 
 Cell = dict[str, Any]
@@ -49,9 +49,9 @@ def _table(runs: SuiteRuns, cells: Cells, figure: str) -> Table:
     return Table((_FIGURES[figure], *runs.suite.datasets), rows)
 
 
-def _shown(runs: SuiteRuns, cells: Cells, model: str, dataset: str, figure: str) -> Shown:
+def _shown(runs: SuiteRuns, cells: Cells, model: str, dataset: str, figure: str) -> TableCell:
     text = cell_text(cells.get(model, {}).get(dataset), figure)
-    return shown_runs(text, runs.cell(dataset, model), runs.suite.runs_on(dataset))
+    return runs_cell(text, runs.cell(dataset, model), runs.suite.runs_on(dataset))
 
 
 def suite_cells(runs: SuiteRuns) -> Cells:

@@ -1,4 +1,4 @@
-"""What `auto` chooses beside what others would use: means, and paired differences from the best."""
+"""What `auto` chooses, and what others would use: means, and paired differences from the best."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from nodewise.experiments.table import Line
 from nodewise.report.means import mean_text
 from nodewise.report.pair_plot import differences
 from nodewise.report.paired import Difference, paired_difference
-from nodewise.report.section import MISSING, Section, Shown, Table, shown_runs
+from nodewise.report.section import MISSING, Section, Table, TableCell, runs_cell
 from nodewise.training.metrics import TITLES
 
 # The rows of `auto`, by the prefix of their figures in a record: from before validation nodes are
 # learned, too, if there was time for that.
 _AUTO = {"": AUTO, "unrefit_": f"{AUTO}, training nodes only"}
-_NOT_ASKED = Shown("-")
+_NOT_IN_SUITE = TableCell("-")
 
 
-class Beside(NamedTuple):
+class BestPeer(NamedTuple):
     """A row of `auto` and the best of its peers, on a data set under a variant.
 
     Attributes:
@@ -45,15 +45,15 @@ def peers_section(results: Path, suite: Suite) -> Section:
         suite: A suite with peers, and with `auto` among its models.
     """
     runs = suite_runs(results, suite)
-    found = {prefix: _all_beside(runs, prefix) for prefix in _AUTO}
-    shown = _by_dataset(runs, found[""])
+    best_peers = {prefix: _best_peers(runs, prefix) for prefix in _AUTO}
+    shown = _by_dataset(runs, best_peers[""])
     return Section(
         suite,
         runs.count,
         runs.wanted,
         [
             *(_means(runs, variant) for variant in suite.variants),
-            *(_gaps(runs, found[prefix], row) for prefix, row in _AUTO.items()),
+            *(_gaps(runs, best_peers[prefix], row) for prefix, row in _AUTO.items()),
         ],
         "Scores on test nodes in percent with their deviations over runs: accuracy, unless the "
         "column names another. Auto minus the best of "
@@ -63,8 +63,8 @@ def peers_section(results: Path, suite: Suite) -> Section:
         "differences are significant, for auto and against it.",
         differences(shown, {}) if shown else None,
         "Auto minus the best peer: mean differences with 95 % intervals; small dots: single "
-        "splits. An arrow: the interval, one of two or three pairs, goes on.",
-        {variant.name: _data(runs, variant, found) for variant in suite.variants},
+        "splits. An arrow: the interval, of two or three pairs, is longer than the plot.",
+        {variant.name: _data(runs, variant, best_peers) for variant in suite.variants},
         runs.refused,
         runs.notes,
     )
@@ -100,26 +100,26 @@ def _means(runs: SuiteRuns, variant: Variant) -> Table:
     return Table((f"test score, % ({variant.title})", *columns), rows)
 
 
-def _mean(runs: SuiteRuns, dataset: str, model: str, variant: Variant, prefix: str) -> Shown:
+def _mean(runs: SuiteRuns, dataset: str, model: str, variant: Variant, prefix: str) -> TableCell:
     if (dataset, model, variant.name) not in runs.cells:
-        return _NOT_ASKED
+        return _NOT_IN_SUITE
     cell = runs.cell(dataset, model, variant.name)
     text = mean_text(cell, _figure(dataset, variant, prefix))
-    return shown_runs(text, cell, runs.suite.runs_on(dataset))
+    return runs_cell(text, cell, runs.suite.runs_on(dataset))
 
 
-Found = Mapping[tuple[str, str], Beside]
+BestPeers = Mapping[tuple[str, str], BestPeer]
 
 
-def _all_beside(runs: SuiteRuns, prefix: str) -> Found:
+def _best_peers(runs: SuiteRuns, prefix: str) -> BestPeers:
     """By data set and variant, those with at least two pairs of runs."""
     suite = runs.suite
     pairs = ((dataset, variant) for dataset in suite.datasets for variant in suite.variants)
-    found = {(dataset, v.name): _beside(runs, dataset, v, prefix) for dataset, v in pairs}
-    return {key: one for key, one in found.items() if one is not None}
+    best = {(dataset, v.name): _best_peer(runs, dataset, v, prefix) for dataset, v in pairs}
+    return {key: one for key, one in best.items() if one is not None}
 
 
-def _beside(runs: SuiteRuns, dataset: str, variant: Variant, prefix: str) -> Beside | None:
+def _best_peer(runs: SuiteRuns, dataset: str, variant: Variant, prefix: str) -> BestPeer | None:
     figure = _figure(dataset, variant)
     cells = {peer: runs.cell(dataset, peer, variant.name) for peer in runs.suite.peers}
     means = {
@@ -134,41 +134,41 @@ def _beside(runs: SuiteRuns, dataset: str, variant: Variant, prefix: str) -> Bes
     scores = [{**record, figure: record[f"{prefix}{figure}"]} for record in ours.records]
     difference = paired_difference(scores, cells[best].records, figure)
     lines = [*ours.lines, *cells[best].lines]
-    return None if difference is None else Beside(best, difference, lines)
+    return None if difference is None else BestPeer(best, difference, lines)
 
 
-def _by_dataset(runs: SuiteRuns, found: Found) -> dict[str, dict[str, Difference]]:
+def _by_dataset(runs: SuiteRuns, best_peers: BestPeers) -> dict[str, dict[str, Difference]]:
     """Differences by data set and the variant's title, as the plot takes them."""
     titles = {variant.name: variant.title for variant in runs.suite.variants}
     shown: dict[str, dict[str, Difference]] = {}
-    for (dataset, variant), one in found.items():
+    for (dataset, variant), one in best_peers.items():
         shown.setdefault(dataset, {})[titles[variant]] = one.difference
     return shown
 
 
-def _gaps(runs: SuiteRuns, found: Found, row: str) -> Table:
+def _gaps(runs: SuiteRuns, best_peers: BestPeers, row: str) -> Table:
     variants = runs.suite.variants
     rows = [
-        (dataset, [_gap(runs, dataset, variant, found) for variant in variants])
+        (dataset, [_gap(runs, dataset, variant, best_peers) for variant in variants])
         for dataset in runs.suite.datasets
     ]
-    means = [Shown(_summary(_of_variant(found, variant))) for variant in variants]
+    means = [TableCell(_summary(_of_variant(best_peers, variant))) for variant in variants]
     titles = (variant.title for variant in variants)
     return Table((f"{row}, minus the best peer", *titles), [*rows, ("mean", means)])
 
 
-def _gap(runs: SuiteRuns, dataset: str, variant: Variant, found: Found) -> Shown:
+def _gap(runs: SuiteRuns, dataset: str, variant: Variant, best_peers: BestPeers) -> TableCell:
     if (dataset, AUTO, variant.name) not in runs.cells:
-        return _NOT_ASKED
-    one = found.get((dataset, variant.name))
+        return _NOT_IN_SUITE
+    one = best_peers.get((dataset, variant.name))
     if one is None:
         return MISSING
     text, wanted = f"{one.difference}, {one.peer}", runs.suite.runs_on(dataset)
-    return Shown(text, one.lines, one.difference.pairs, wanted, "pairs")
+    return TableCell(text, one.lines, one.difference.pairs, wanted, "pairs")
 
 
-def _of_variant(found: Found, variant: Variant) -> list[Difference]:
-    return [one.difference for (_, name), one in found.items() if name == variant.name]
+def _of_variant(best_peers: BestPeers, variant: Variant) -> list[Difference]:
+    return [one.difference for (_, name), one in best_peers.items() if name == variant.name]
 
 
 def _summary(of_columns: list[Difference]) -> str:
@@ -180,7 +180,7 @@ def _summary(of_columns: list[Difference]) -> str:
     return f"{mean:+.1f} ({above} significant for auto, {below} against, of {len(of_columns)})"
 
 
-def _data(runs: SuiteRuns, variant: Variant, found: Mapping[str, Found]) -> dict[str, Any]:
+def _data(runs: SuiteRuns, variant: Variant, best_peers: Mapping[str, BestPeers]) -> dict[str, Any]:
     """What `--json` has of a variant: means by row and data set, and differences."""
     means: dict[str, dict[str, Any]] = {}
     for title, model, prefix in _rows(runs.suite):
@@ -195,12 +195,12 @@ def _data(runs: SuiteRuns, variant: Variant, found: Mapping[str, Found]) -> dict
                 means.setdefault(title, {})[dataset] = cell
     return {
         "means": means,
-        **{f"{row} minus best peer": _gap_data(found[p], variant) for p, row in _AUTO.items()},
+        **{f"{row} minus best peer": _gap_data(best_peers[p], variant) for p, row in _AUTO.items()},
     }
 
 
-def _gap_data(found: Found, variant: Variant) -> dict[str, Any]:
-    here = {dataset: one for (dataset, name), one in found.items() if name == variant.name}
+def _gap_data(best_peers: BestPeers, variant: Variant) -> dict[str, Any]:
+    here = {dataset: one for (dataset, name), one in best_peers.items() if name == variant.name}
     gaps = {dataset: {"peer": one.peer, **vars(one.difference)} for dataset, one in here.items()}
     mean = fmean(one.difference.mean for one in here.values()) if here else None
     return {"datasets": gaps, "mean": mean}

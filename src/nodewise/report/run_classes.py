@@ -91,6 +91,6 @@ def _caption(group: RunGroup) -> str:
     mean = ", the mean over runs" if len(group.diagnostics) > 1 else ""
     return (
         f"Nodes by their probability of a class{mean}: where so many of the class are found "
-        "(recall), so many of those taken for it are right (precision). Dashed: the share of the "
-        "class among all nodes, which is the precision of guessing."
+        "(recall), so many of those predicted as it are right (precision). Dashed: the share of "
+        "the class among all nodes, which is the precision of guessing."
     )

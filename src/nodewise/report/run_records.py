@@ -82,7 +82,7 @@ class RunGroup:
         return summarize([dict(run.result) for run in self.runs])
 
     @property
-    def judged_by(self) -> str:
+    def scored_by(self) -> str:
         """The same metric, or accuracy where that is undefined on the scored nodes."""
         return self.metric if self.mean(self.metric) is not None else "accuracy"
 

@@ -57,7 +57,7 @@ def _legend(group: RunGroup) -> str:
 
 
 def _each_run(page: Page, group: RunGroup) -> None:
-    names = dict.fromkeys([f"{group.part}_{group.judged_by}", f"{group.part}_accuracy"])
+    names = dict.fromkeys([f"{group.part}_{group.scored_by}", f"{group.part}_accuracy"])
     names |= dict.fromkeys([f"val_{group.metric}"])
     titles = [
         f"{PARTS[part]} {TITLES[name]}" for part, _, name in (n.partition("_") for n in names)

@@ -6,13 +6,13 @@ from nodewise.report.next_steps import next_steps
 from nodewise.report.page import Page
 from nodewise.report.run_records import RunGroup
 from nodewise.report.score_words import against_controls, what_decided
-from nodewise.report.trust_words import overfitting_or_few_nodes, probabilities, weakest_class
+from nodewise.report.trust_words import hardest_class, overfitting_or_few_nodes, probabilities
 
 _MAKERS = (
     against_controls,
     what_decided,
     overfitting_or_few_nodes,
-    weakest_class,
+    hardest_class,
     probabilities,
 )
 

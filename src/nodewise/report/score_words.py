@@ -12,22 +12,22 @@ _IMBALANCED = 4  # the largest class has so many times the nodes of the smallest
 
 def against_controls(group: RunGroup) -> str | None:
     """How far the score is above the majority class and the features alone."""
-    metric = group.judged_by
+    metric = group.scored_by
     value, interval = group.mean(metric), group.interval(metric)
     if value is None:
         return None
     mean = f" (mean of {len(group.runs)} runs)" if len(group.runs) > 1 else ""
     ends = "" if interval is None else " to ".join(cell(end, metric) for end in interval)
     sure = f" (95 % interval {ends})" if ends else ""
-    found = [_beside(group, name) for name in ("majority", "features_only")]
-    beside = "; ".join(part for part in found if part)
+    clauses = (_comparison(group, name) for name in ("majority", "features_only"))
+    comparisons = "; ".join(clause for clause in clauses if clause)
     start = f"On {nodes(group)}, {TITLES[metric]}{mean} is {cell(value, metric, ' %')}{sure}"
-    return f"{start}: {beside}." if beside else f"{start}."
+    return f"{start}: {comparisons}." if comparisons else f"{start}."
 
 
 def compared(group: RunGroup, control: str) -> Comparison | None:
-    """The score beside that of a control; None where one of them, or its interval, is unknown."""
-    metric = group.judged_by
+    """The score compared with a control; None where one of them, or its interval, is unknown."""
+    metric = group.scored_by
     value, interval = group.mean(metric), group.interval(metric)
     other = group.of_control(control, metric)
     if value is None or interval is None or other is None:
@@ -78,9 +78,9 @@ def nodes(group: RunGroup) -> str:
     return f"{count}{PARTS[group.part]} nodes"
 
 
-def _beside(group: RunGroup, control: str) -> str | None:
+def _comparison(group: RunGroup, control: str) -> str | None:
     """A control in a sentence: what the score is compared with it, and its score."""
-    comparison, metric = compared(group, control), group.judged_by
+    comparison, metric = compared(group, control), group.scored_by
     skipped = group.control(control).get("skipped")
     if comparison is None:
         return f"the features alone were not tried ({skipped})" if skipped else None

@@ -15,7 +15,7 @@ from nodewise.experiments.table import Line
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableCell:
     """A cell of a table, with the records that it summarizes.
 
     Attributes:
@@ -51,15 +51,15 @@ class Shown:
         return self.text if self.count in (0, self.wanted) else f"{self.text} n={self.count}"
 
 
-MISSING = Shown("missing")
+MISSING = TableCell("missing")
 
 
-def shown_runs(text: str, runs: CellRuns, wanted: int) -> Shown:
+def runs_cell(text: str, runs: CellRuns, wanted: int) -> TableCell:
     """A cell with these runs as its records; `MISSING` without any."""
-    return Shown(text, runs.lines, len(runs.lines), wanted) if runs.lines else MISSING
+    return TableCell(text, runs.lines, len(runs.lines), wanted) if runs.lines else MISSING
 
 
-Row = tuple[str, Sequence[Shown]]
+Row = tuple[str, Sequence[TableCell]]
 
 
 @dataclass(frozen=True)

@@ -45,31 +45,31 @@ def few_nodes(group: RunGroup) -> str | None:
     width = 100 * (interval[1] - interval[0])
     return (
         f"{nodes(group)} are few: the interval of accuracy is {width:.0f} points wide, and "
-        "differences of a few points mean nothing."
+        "differences of a few points are within chance."
     )
 
 
 @dataclass(frozen=True)
-class Weakest:
-    """The class of which the smallest share is found.
+class LowestRecall:
+    """The class with the lowest recall.
 
     Attributes:
         name: Its name.
         count: Its scored nodes.
-        found: The share of them that is predicted as this class.
-        instead: The class that most of the others are predicted as.
+        recall: The share of them that is predicted as this class.
+        mistaken_for: The class that most of the others are predicted as.
         is_clear: Whether the interval of its distance to the other classes excludes zero.
     """
 
     name: str
     count: int
-    found: float
-    instead: str
+    recall: float
+    mistaken_for: str
     is_clear: bool
 
 
-def weakest(group: RunGroup) -> Weakest | None:
-    """The class that is found worst; None where scored nodes have fewer than two classes."""
+def lowest_recall(group: RunGroup) -> LowestRecall | None:
+    """The class with the lowest recall; None where scored nodes have fewer than two classes."""
     rows, times = group.confusion, max(len(group.diagnostics), 1)
     known = [k for k, row in enumerate(rows) if sum(row)]
     if len(known) < 2:
@@ -77,25 +77,26 @@ def weakest(group: RunGroup) -> Weakest | None:
     worst = min(known, key=lambda k: (rows[k][k] / sum(rows[k]), -sum(rows[k])))
     row, others = rows[worst], [k for k in known if k != worst]
     total, right = sum(sum(rows[k]) for k in others), sum(rows[k][k] for k in others)
-    found, elsewhere = row[worst] / sum(row), right / total
-    of_found = wilson(found, sum(row) // times)
-    of_elsewhere = wilson(elsewhere, total // times)
-    is_clear = difference(found, of_found, elsewhere, of_elsewhere)[1] < 0
-    instead = max((k for k in range(len(row)) if k != worst), key=lambda k: row[k])
-    name, other = group.classes[worst], group.classes[instead]
-    return Weakest(name, sum(row) // times, found, other, is_clear)
+    recall, other_recall = row[worst] / sum(row), right / total
+    interval = wilson(recall, sum(row) // times)
+    other_interval = wilson(other_recall, total // times)
+    is_clear = difference(recall, interval, other_recall, other_interval)[1] < 0
+    mistaken_for = max((k for k in range(len(row)) if k != worst), key=lambda k: row[k])
+    name, other = group.classes[worst], group.classes[mistaken_for]
+    return LowestRecall(name, sum(row) // times, recall, other, is_clear)
 
 
-def weakest_class(group: RunGroup) -> str | None:
-    """Which class is found worst, and what it is taken for."""
-    worst = weakest(group)
+def hardest_class(group: RunGroup) -> str | None:
+    """Which class has the lowest recall, and what its nodes are mistaken for."""
+    worst = lowest_recall(group)
     if worst is None:
         return None
     if not worst.is_clear:
-        return "No class is found significantly worse than the others."
+        return "No class has a significantly lower recall than the others."
     return (
-        f"Class {worst.name!r} is found worst: {100 * worst.found:.1f} % of its {worst.count:,} "
-        f"{PARTS[group.part]} nodes; those not found are mostly taken for {worst.instead!r}."
+        f"Class {worst.name!r} has the lowest recall: {100 * worst.recall:.1f} % of its "
+        f"{worst.count:,} {PARTS[group.part]} nodes; most others are predicted as "
+        f"{worst.mistaken_for!r}."
     )
 
 

@@ -30,7 +30,7 @@ def layouts(record: Mapping[str, Any]) -> Figure:
 
 
 def _look(k: int) -> tuple[str, str]:
-    """Color and mark of a class; with more classes than colors, marks go on differently."""
+    """Color and mark of a class; with more classes than colors, the marks change."""
     return COLORS[k % len(COLORS)], MARKS[(k + k // len(COLORS)) % len(MARKS)]
 
 

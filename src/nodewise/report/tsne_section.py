@@ -9,7 +9,7 @@ from typing import Any
 from nodewise.experiments.suite import Suite
 from nodewise.experiments.table import Key, Line
 from nodewise.experiments.tsne import read_tsne
-from nodewise.report.section import MISSING, Row, Section, Shown, Table
+from nodewise.report.section import MISSING, Row, Section, Table, TableCell
 from nodewise.report.tsne_plot import layouts
 
 Record = Mapping[str, Any]
@@ -56,8 +56,8 @@ def _by_class(record: Record, models: Sequence[str]) -> Iterator[tuple[str, list
         yield name.replace("_", " "), [of_model["silhouette_by_class"][k] for of_model in of_models]
 
 
-def _from(line: Line, text: str) -> Shown:
-    return Shown(text, [line], 1, 1, "records")
+def _from(line: Line, text: str) -> TableCell:
+    return TableCell(text, [line], 1, 1, "records")
 
 
 _DISTANCES = {
@@ -74,7 +74,7 @@ def _weights(suite: Suite, lines: Mapping[Key, Line]) -> Table:
     return Table(("distance", *suite.datasets), rows)
 
 
-def _distance(line: Line | None, key: str) -> Shown:
+def _distance(line: Line | None, key: str) -> TableCell:
     return MISSING if line is None else _from(line, f"{line.record['weights'][key]:.2g}")
 
 
