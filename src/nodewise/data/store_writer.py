@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nodewise.data.mapped import GrowingArray
-from nodewise.data.store import FORMAT, META, PREPROCESSING, GraphStore
+from nodewise.data.store import PREPROCESSING, GraphStore
+from nodewise.data.store_meta import FORMAT, META
 from nodewise.errors import GraphError
 from nodewise.io import write_json
 
@@ -96,7 +97,7 @@ class StoreWriter:
             x: Their features, shape (n, features).
             y: Their classes, -1 for no label; None labels none of them.
             part: Their parts of the split, 0 for none, then as in `PARTS`.
-            ids: Their names.
+            ids: Their names, unless they are numbers.
 
         Raises:
             GraphError: A feature is not finite.
@@ -109,11 +110,11 @@ class StoreWriter:
         self._y.append(np.full(count, -1) if y is None else y)
         if self._part is not None:
             self._part.append(np.zeros(count, np.int8) if part is None else part)
-        if ids is not None:
+        if self._ids is not None and ids is not None:
             self._add_ids([str(name).encode() for name in ids])
 
     def _add_ids(self, names: Sequence[bytes]) -> None:
-        assert self._ids is not None and self._ids_ptr is not None, "the store has no names"
+        assert self._ids is not None and self._ids_ptr is not None
         self._ids.append(np.frombuffer(b"".join(names), np.uint8))
         ends = self._bytes + np.cumsum([len(name) for name in names], dtype=np.int64)
         self._bytes = int(ends[-1]) if len(ends) else self._bytes
