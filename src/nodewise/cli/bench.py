@@ -92,7 +92,7 @@ def sampler(
     - `nodewise bench sampler --json`
     - `nodewise bench sampler --nodes 5000000`
     """
-    set_threads(threads)
+    set_up(threads)
     from nodewise.bench.sampler import BATCH_SIZE, bench_sampler
     from nodewise.errors import InputError
 
