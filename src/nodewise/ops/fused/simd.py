@@ -395,6 +395,16 @@ def keep_mask(typingctx: Any, key: Any, threshold: Any, like: Any) -> Any:
     return like(types.int64, types.int64, like), emit
 
 
+@intrinsic
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """How many zero bits a word of 64 bits has below its lowest one."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), emit
+
+
 @inlined
 def mix(bits):
     """The 32-bit hash of `nodewise.ops.dropconnect.mix`."""
