@@ -192,22 +192,6 @@ def _dropout(x: Tensor, drop: DropConnect) -> Tensor:
     return out
 
 
-# Torch splits a sum of this many numbers or more into one part per thread.
-_IN_PARTS = 1 << 15
-
-
-def total(x: Tensor) -> Tensor:
-    """The sum of all numbers, added in the same order on any number of threads."""
-    threads = torch.get_num_threads()
-    if x.numel() < _IN_PARTS or threads == 1 or x.device.type != "cpu":
-        return x.sum()
-    torch.set_num_threads(1)
-    try:
-        return x.sum()
-    finally:
-        torch.set_num_threads(threads)
-
-
 def _sum_runs(*args: Tensor | None) -> Tensor:
     out: Tensor = registered.sum_runs(*args)
     return out
