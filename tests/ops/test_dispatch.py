@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -393,6 +395,38 @@ def test_unknown_kernel_is_refused_with_the_nearest_name() -> None:
         dispatch.use_kernel("fussed"),
     ):
         pass
+
+
+def test_a_thread_chooses_its_kernel_for_itself() -> None:
+    x, chosen, looked = torch.randn(3, 2), Barrier(2, timeout=60), Barrier(2, timeout=60)
+
+    def other() -> list[str]:
+        before = dispatch.kernel_for(x)
+        with dispatch.use_kernel("reference"):
+            chosen.wait()
+            looked.wait()
+            return [before, dispatch.kernel_for(x)]
+
+    with ThreadPoolExecutor(1) as pool, dispatch.use_kernel("factored"):
+        others = pool.submit(other)
+        chosen.wait()
+        here = dispatch.kernel_for(x)
+        looked.wait()
+        assert [here, *others.result()] == ["factored", "fused", "reference"]
+    assert dispatch.kernel_for(x) == "fused"
+
+
+def test_a_compiled_function_follows_the_kernel_of_its_thread() -> None:
+    neighbors, x = Neighborhood.from_edges(torch.tensor([[0, 1], [1, 2]]), 3), torch.randn(3, 2)
+
+    def kernel_and_sum(x: Tensor) -> tuple[str, Tensor]:
+        return dispatch.kernel_for(x), dispatch.sum_neighbors(x, None, neighbors)
+
+    compiled = torch.compile(kernel_and_sum, backend="aot_eager", fullgraph=True)
+    for kernel in (*dispatch.KERNELS, *dispatch.KERNELS):
+        with dispatch.use_kernel(kernel):
+            assert compiled(x)[0] == kernel
+    assert compiled(x)[0] == "fused"
 
 
 def test_without_numba_factored_serves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def bench_sampler(
     parts = [seeds[i * BATCH_SIZE : (i + 1) * BATCH_SIZE] for i in range(batches)]
     ours = NeighborSampler(graph, FANOUTS)
     plain = TorchSampler(graph, FANOUTS)
-    jobs = {
+    jobs: dict[str, Callable[[], int]] = {
         "ours": lambda: _count(_ours(ours, parts, threads)),
         "torch": lambda: _count(_plain(plain, parts, threads)),
     }

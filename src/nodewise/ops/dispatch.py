@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from threading import local
 from typing import TypeVar
 
 import torch
@@ -26,8 +27,14 @@ SLOPE = 0.2
 Pair = tuple[Tensor, Tensor]
 AnyFeatures = TypeVar("AnyFeatures", Tensor, SparseRows, Features)
 
-# A plain global and not a ContextVar, which torch.compile cannot trace.
-_wanted: str = "fused"
+
+class _Wanted(local):
+    """The kernel that this thread asks for. torch.compile cannot trace a ContextVar."""
+
+    name = "fused"
+
+
+_wanted = _Wanted()
 # With NUMBA_DISABLE_JIT Numba interprets kernels, which have no meaning in Python.
 _numba_compiles = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 _numba_is_here = find_spec("numba") is not None and _numba_compiles
@@ -38,26 +45,27 @@ def use_kernel(name: str) -> Iterator[None]:
     """Compute with one implementation inside a `with` block: reference, factored or fused.
 
     Where `fused` is not available (no Numba, another device, half precision), `factored` is used.
+    Other threads go on with theirs, also those that the block starts.
     """
     if name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
-    global _wanted
-    before, _wanted = _wanted, name
+    before, _wanted.name = _wanted.name, name
     try:
         yield
     finally:
-        _wanted = before
+        _wanted.name = before
 
 
 def kernel_for(tensor: Tensor | SparseRows) -> str:
     """The implementation that is used for this tensor."""
-    if _wanted == "fused" and not (
+    name = _wanted.name
+    if name == "fused" and not (
         _numba_is_here
         and tensor.device.type == "cpu"
         and tensor.dtype in (torch.float32, torch.float64)
     ):
         return "factored"
-    return _wanted
+    return name
 
 
 def compile_ahead(tensor: Tensor) -> None:
@@ -179,22 +187,6 @@ def _dropout(x: Tensor, drop: DropConnect) -> Tensor:
         return reference.dropout(x, drop)
     out: Tensor = registered.dropout(x, drop.seed, drop.rate)
     return out
-
-
-# Torch splits a sum of this many numbers or more into one part per thread.
-_IN_PARTS = 1 << 15
-
-
-def total(x: Tensor) -> Tensor:
-    """The sum of all numbers, added in the same order on any number of threads."""
-    threads = torch.get_num_threads()
-    if x.numel() < _IN_PARTS or threads == 1 or x.device.type != "cpu":
-        return x.sum()
-    torch.set_num_threads(1)
-    try:
-        return x.sum()
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _sum_runs(*args: Tensor | None) -> Tensor:
