@@ -13,8 +13,8 @@ from markers import ROOT, Maker, write
 from twins import read_twins, twins_note, twins_table
 
 from nodewise.report.results_page import markdown_section
-from nodewise.report.section import Section, TableCell
-from nodewise.report.sections import read_section
+from nodewise.report.suite_sections.section import Section, TableCell
+from nodewise.report.suite_sections.sections import read_section
 
 RESULTS = ROOT / "results"
 DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "amazon": "Amazon", "chameleon": "Chameleon"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nodewise.report.run_records import RunGroup, RunRecords
+from nodewise.report.run_sections.records import RunGroup, RunRecords
 from nodewise.training.intervals import wilson
 
 

@@ -15,7 +15,7 @@ from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.report.results_page import markdown_section, write_results
-from nodewise.report.sections import SECTIONS, read_section
+from nodewise.report.suite_sections.sections import SECTIONS, read_section
 from tests.experiments.test_collect import finished
 from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
 

@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 from nodewise.data.splits.drawn import random_split
 from nodewise.data.splits.split import Split
 from nodewise.report.run import write_report
-from nodewise.report.run_classes import class_curves
-from nodewise.report.run_records import RunGroup
+from nodewise.report.run_sections.classes import class_curves
+from nodewise.report.run_sections.records import RunGroup
 from nodewise.runs.controls import controls_in
 from nodewise.runs.run import Task, train_in
 from nodewise.training.cells import cell

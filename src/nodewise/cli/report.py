@@ -13,7 +13,7 @@ from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import InputError
 
 if TYPE_CHECKING:
-    from nodewise.report.section import Section
+    from nodewise.report.suite_sections.section import Section
 
 Results = Annotated[Path, typer.Argument(help="The folder that `reproduce` filled.")]
 Suites = Annotated[
@@ -57,7 +57,7 @@ def report(
     """
     from nodewise.experiments.suite import Suite
     from nodewise.report.results_page import write_results
-    from nodewise.report.sections import SECTIONS, read_section
+    from nodewise.report.suite_sections.sections import SECTIONS, read_section
 
     names = list(dict.fromkeys(suites or ["main"]))
     for name in names:

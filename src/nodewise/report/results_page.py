@@ -11,8 +11,8 @@ from nodewise._version import __version__
 from nodewise.experiments.table import Line
 from nodewise.io import replacing, writing
 from nodewise.report.page import LinkedCell, Page
-from nodewise.report.section import MISSING, Row, Section, Table, TableCell
 from nodewise.report.style import to_png, to_svg
+from nodewise.report.suite_sections.section import MISSING, Row, Section, Table, TableCell
 
 PAGE = "index.html"
 
