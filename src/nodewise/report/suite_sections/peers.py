@@ -91,18 +91,17 @@ def _rows(suite: Suite) -> list[tuple[str, str, str]]:
 
 
 def _means(runs: SuiteRuns, variant: Variant) -> Table:
-    datasets = runs.suite.datasets
+    models, datasets = variant.models or runs.suite.models, variant.datasets or runs.suite.datasets
     rows = [
         (title, [_mean(runs, dataset, model, variant, prefix) for dataset in datasets])
         for title, model, prefix in _rows(runs.suite)
+        if model in models
     ]
     columns = (_column(dataset, variant) for dataset in datasets)
     return Table((f"test score, % ({variant.title})", *columns), rows)
 
 
 def _mean(runs: SuiteRuns, dataset: str, model: str, variant: Variant, prefix: str) -> TableCell:
-    if (dataset, model, variant.name) not in runs.cells:
-        return _NOT_IN_SUITE
     cell = runs.cell(dataset, model, variant.name)
     text = mean_text(cell, _figure(dataset, variant, prefix))
     return runs_cell(text, cell, runs.suite.runs_on(dataset))
