@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.errors import InputError
+from nodewise.ops.content import content_of
 from nodewise.ops.neighbors import Neighborhood, check_edge_index
 from nodewise.ops.safety import has_numbers
 
@@ -191,7 +192,7 @@ def build_block(
 
 
 _Key = tuple[int, int, BlockRule, torch.dtype]
-# From an edge_index to its version when seen, and its blocks.
+# From an edge_index to its blocks, each with the content that it was built from.
 _cache: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
@@ -209,8 +210,9 @@ def block_of(
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)
     if edge_index not in _cache:
         _cache[edge_index] = {}
-    cached: dict[_Key, tuple[int, Block]] = _cache[edge_index]
-    key, version = (*sizes, rule, dtype), edge_index._version
-    if key not in cached or cached[key][0] != version:
-        cached[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
+    cached: dict[_Key, tuple[object, Block]] = _cache[edge_index]
+    key, content = (*sizes, rule, dtype), content_of(edge_index)
+    if key not in cached or cached[key][0] != content:
+        with torch.inference_mode(False):  # a later call may need gradients
+            cached[key] = content, build_block(edge_index, None, *sizes, rule, dtype)
     return cached[key][1]

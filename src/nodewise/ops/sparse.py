@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.errors import InputError
+from nodewise.ops.content import content_of
 from nodewise.ops.neighbors import Neighborhood, offsets
 from nodewise.ops.safety import check_dtype, check_shape, check_sparse, has_numbers
 
@@ -192,7 +193,7 @@ def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
 
 Features = Tensor | SparseRows
 
-# From a CSR tensor to the versions of its indices and its rows, as long as the tensor exists.
+# From a CSR tensor to the content of its indices and its rows, as long as the tensor exists.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
@@ -220,18 +221,11 @@ def as_features(x: Features) -> Features:
             value=str(x.layout),
             way_out="convert it with .to_sparse_csr()",
         )
-    versions = _versions(x)
+    content = (content_of(x.crow_indices()), content_of(x.col_indices()))
     cached = _rows_of.get(x)  # type: ignore[no-untyped-call]
-    if cached is None or versions is None or cached[0] != versions:
-        cached = _rows_of[x] = versions, SparseRows.from_csr(x)
+    if cached is None or cached[0] != content:
+        cached = _rows_of[x] = content, SparseRows.from_csr(x)
     return cached[1].with_values(x.values())  # type: ignore[no-any-return]
-
-
-def _versions(x: Tensor) -> tuple[int, int] | None:
-    """The version counters of a CSR tensor's indices; None where they are not counted."""
-    if x.is_inference():
-        return None
-    return x.crow_indices()._version, x.col_indices()._version
 
 
 def num_rows(x: Features) -> int:
