@@ -27,7 +27,10 @@ from torch_geometric.nn import GCNConv
 
 from nodewise.bench.timing import side_by_side
 from nodewise.data.graph import GraphTable
+from nodewise.models import classifier
 from nodewise.models.baselines.pyg import PygSAGE
+from nodewise.models.receptive_field import ReceptiveField
+from nodewise.nn.base_conv import BaseConv
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
 from nodewise.runs.task import dataset_source, load_source, make_task
@@ -36,6 +39,14 @@ from nodewise.training.recipe import load_recipe
 
 HIDDEN = 8
 DROPOUT = 0.6
+# Where a model checks its arguments, besides its ops.
+_CHECKS = (
+    (SparseRows, "__post_init__"),
+    (ReceptiveField, "check_rows"),
+    (BaseConv, "_check"),
+    (BaseConv, "_check_block"),
+    (classifier, "check_precision"),
+)
 
 
 class CachedGCN(Module):
@@ -88,11 +99,10 @@ def _check_seconds(step: Callable[[], object], repeats: int) -> float:
         return wrapped
 
     ops = (registered.messages, registered.squares, registered.modulate_edges, registered.sum_runs)
+    checks = [*((op, "check") for op in ops), *_CHECKS]
     with ExitStack() as stack:
-        for op in ops:
-            stack.enter_context(patch.object(op, "check", timed(op.check)))
-        check = timed(SparseRows.__post_init__)
-        stack.enter_context(patch.object(SparseRows, "__post_init__", check))
+        for owner, name in checks:
+            stack.enter_context(patch.object(owner, name, timed(getattr(owner, name))))
         for _ in range(repeats):
             step()
             spent.append(0.0)
