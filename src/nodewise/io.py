@@ -38,8 +38,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block ends, and vanishes if it fails.
 
     The temporary file lies in the same folder, since only within one file system is a rename
-    atomic. It is opened by name and not by `tempfile`, whose files nobody else may read. What a
-    killed process has left of the same file is deleted.
+    atomic. It is opened by name and not by `tempfile`, whose files other users may not read. What
+    a killed process has left of the same file is deleted.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep_parts(path.parent, f".{path.name}.")

@@ -27,7 +27,7 @@ from nodewise.cli import (
     search,
     train,
 )
-from nodewise.cli.stopping import tell_stopped
+from nodewise.cli.stopping import print_stopped
 from nodewise.errors import NodewiseError, RunWarning, one_line
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
@@ -99,7 +99,7 @@ def main() -> None:
         with unmasking_interrupts():
             _run()
     except KeyboardInterrupt:
-        tell_stopped("stopped by Ctrl-C")
+        print_stopped("stopped by Ctrl-C")
         sys.exit(INTERRUPTED)
     except NodewiseError as error:
         _fail(str(error))
