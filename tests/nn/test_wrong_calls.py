@@ -108,7 +108,7 @@ def test_weights_whose_degree_has_no_root_are_refused(layer: str) -> None:
     weight = torch.ones(EDGES)
     weight[edges()[1] == 3] = -2.0
     module = LAYERS[layer]()
-    with pytest.raises(InputError, match="edge_weight: must add up to at least 0.*into node 3"):
+    with pytest.raises(InputError, match=r"edge_weight: must add up to at least 0.*into node 3"):
         module(GOOD.x, GOOD.edge_index, weight)
     assert module(GOOD.x, GOOD.edge_index, weight.abs()).isfinite().all()
     for value in (float("nan"), float("inf")):
@@ -154,7 +154,7 @@ def test_a_block_brings_its_weights_and_its_number_of_rows() -> None:
         conv(GOOD.x[1:], block)
     with pytest.raises(InputError, match="edge_weight: is given twice"):
         conv(GOOD.x, block, torch.ones(EDGES))
-    with pytest.raises(InputError, match="edge_index: .*torch.float32, not torch.float64"):
+    with pytest.raises(InputError, match=r"edge_index: .*torch\.float32, not torch\.float64"):
         LocalizedConv(WIDTH, 4).double()(GOOD.x.double(), block)
 
 

@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest

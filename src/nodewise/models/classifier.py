@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import torch
 from torch import Tensor
 from torch.nn import Module, ModuleList, Parameter
 from torch.nn.functional import elu
