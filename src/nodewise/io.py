@@ -26,7 +26,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block ends, and vanishes if it fails.
 
     The temporary file lies in the same folder, since only within one file system is a rename
-    atomic. It is opened by name and not by `tempfile`, whose files nobody else may read.
+    atomic. It is opened by name and not by `tempfile`, whose files other users may not read.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

@@ -127,8 +127,8 @@ def test_damaged_lines_do_not_hide_the_others(tmp_path: Path) -> None:
     path.write_text("\n".join((first[:100], second, third, "<<<<<<< ours", "")))
     runs = suite_runs(tmp_path, Suite.load("main"))
     assert [record["seed"] for record in runs.cell("cora", "LGCN").records] == [1]
-    told = [str(error).removeprefix(f"{path}:") for error in runs.refused]
-    assert [line.partition(" (")[0] for line in told] == [
+    messages = [str(error).removeprefix(f"{path}:") for error in runs.refused]
+    assert [line.partition(" (")[0] for line in messages] == [
         "3: has no table graph; delete the line, and run again",
         "1: is not JSON",
         "4: is not JSON",

@@ -106,7 +106,7 @@ class Failing:
         yield from ((job, self.error) for job in jobs)
 
 
-def test_a_trial_that_cannot_be_trained_is_told_and_not_tried_for_ever(
+def test_a_trial_that_cannot_be_trained_is_reported_and_not_tried_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = Search(Job(dataset_source("toy"), "GCN", 0, tmp_path / "search", settings=LONG))

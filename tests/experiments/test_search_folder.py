@@ -19,7 +19,7 @@ def test_the_same_search_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"model": "GAT"}, "model = 'GCN', not 'GAT'"),
         ({"fixed": {"epochs": 7}}, "fixed.epochs = 6, not 7"),
@@ -27,10 +27,10 @@ def test_the_same_search_goes_on(tmp_path: Path) -> None:
         ({"runs": 2}, "runs = 1, not 2"),
     ],
 )
-def test_another_search_is_refused(tmp_path: Path, other: dict[str, Any], told: str) -> None:
+def test_another_search_is_refused(tmp_path: Path, other: dict[str, Any], message: str) -> None:
     with open_search(tmp_path, ASKED):
         pass
-    with pytest.raises(RunError, match=told), open_search(tmp_path, {**ASKED, **other}):
+    with pytest.raises(RunError, match=message), open_search(tmp_path, {**ASKED, **other}):
         pass
 
 
@@ -59,7 +59,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_a_damaged_description_is_told(tmp_path: Path) -> None:
+def test_a_damaged_description_is_reported(tmp_path: Path) -> None:
     (tmp_path / SEARCH).write_text("{")
     with pytest.raises(RunError, match="cannot be read"), open_search(tmp_path, ASKED):
         pass

@@ -142,16 +142,6 @@ def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-def test_places_of_sums_are_found_once_for_a_graph() -> None:
-    case = a_case(0.0)
-    rows = sparse(case.x)
-    assert rows.pooled_places(case.neighbors) is rows.with_values(2 * rows.values).pooled_places(
-        case.neighbors
-    )
-    other = Neighborhood.from_edges(torch.tensor([[0], [1]]), 5)
-    assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.3])
 def test_dropped_entries_make_no_difference(rate: float) -> None:
     case = a_case(rate)
@@ -349,17 +339,18 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     case = a_case(0.3, heads=heads)
     rows = sparse(case.x * (case.x > 0))
     features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
-    columns = rows.pooled_places(case.neighbors) if as_sparse else (None, None)
     first, *leaves = (
         leaf.clone().requires_grad_()
         for leaf in (features[2], case.weight, *case.scale, *case.shift)
     )
-    args = (*features[:2], first, *columns, *leaves)
+    args = (*features[:2], first, *leaves)
     neighbors = (case.neighbors.source, case.neighbors.ptr)
     torch.library.opcheck(
-        torch.ops.nodewise.messages, (*args, *neighbors, torch.tensor(3), 0.3, 0.2)
+        torch.ops.nodewise.messages, (*args, *neighbors, torch.tensor(3), 0.3, 0.2, False)
     )
-    result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *neighbors, None, 0.0, 0.2))
+    result = torch.library.opcheck(
+        torch.ops.nodewise.messages, (*args, *neighbors, None, 0.0, 0.2, True)
+    )
     assert set(result.values()) == {"SUCCESS"}
 
 

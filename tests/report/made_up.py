@@ -74,7 +74,7 @@ def put_runs(
 
 
 def put_cost(results: Path, dataset: str, model: str, **figures: Any) -> Path:
-    """A record of costs, all of them 10 unless said otherwise."""
+    """A record of costs, all of them 10 unless given."""
     names = ["mflops", "mflops_sparse", "train_ms", "test_ms", "train_extra_mb", "test_extra_mb"]
     record = {
         "dataset": dataset,

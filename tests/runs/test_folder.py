@@ -213,7 +213,7 @@ def test_a_folder_that_nobody_may_write_to_is_named(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # Modes of files do not stop the superuser, whom tests may run as.
+    # Modes of files do not stop the superuser, and tests may run as one.
     monkeypatch.setattr(FileLock, "acquire", refuse)
     with (
         pytest.raises(RunError, match=r"is no folder to write to \(Permission denied\)"),

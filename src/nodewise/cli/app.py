@@ -24,7 +24,7 @@ from nodewise.cli import (
     search,
     train,
 )
-from nodewise.cli.stopping import tell_stopped
+from nodewise.cli.stopping import print_stopped
 from nodewise.errors import NodewiseError
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
@@ -92,7 +92,7 @@ def main() -> None:
         with unmasking_interrupts():
             app()
     except KeyboardInterrupt:
-        tell_stopped("stopped by Ctrl-C")
+        print_stopped("stopped by Ctrl-C")
         sys.exit(INTERRUPTED)
     except NodewiseError as error:
         typer.echo(f"nodewise: {error}", err=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
@@ -53,8 +54,7 @@ def inspect(
     - `nodewise inspect runs/mine p17 --json | tail -n 1`
     - `nodewise inspect runs/mine p99 --nodes new_nodes.csv --edges new_edges.csv`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect_tables import print_graph, print_node
     from nodewise.runs.saved import load_run
@@ -65,11 +65,11 @@ def inspect(
     view = analyze(model, graph)
     if node is None:
         print_graph(view.graph, top)
-        _print_json({"run": str(model.folder), **view.graph.to_dict(top)}, json)
+        print_json({"run": str(model.folder), **view.graph.to_dict(top)}, json)
         return
     found = view.node(node, similar=top)
     print_node(found, top, quiet)
-    _print_json({"run": str(model.folder), **found.to_dict(top)}, json)
+    print_json({"run": str(model.folder), **found.to_dict(top)}, json)
 
 
 def graph_to_inspect(
@@ -81,10 +81,3 @@ def graph_to_inspect(
     from nodewise.runs.task import load_source
 
     return load_source(model.config["graph"], root, model.folder)
-
-
-def _print_json(found: Mapping[str, Any], wanted: bool) -> None:
-    if wanted:
-        from json import dumps
-
-        typer.echo(dumps(found))

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
-from nodewise.cli.options import (
-    Device,
-    Json,
-    Quiet,
-    Root,
-    Run,
-    Threads,
-    check_device,
-    set_threads,
-    set_threads_for,
-)
+from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, set_threads_for, set_up
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
@@ -59,8 +50,7 @@ def predict(
     - `nodewise predict runs/mine --out labels.csv --embeddings rows.parquet`
     - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.runs.export import write_embeddings, write_predictions
     from nodewise.runs.saved import load_run
 
@@ -69,8 +59,7 @@ def predict(
     files = files_of(nodes, edges)
     graph = graph_of_run(model, dataset, files, root)
     data = graph.data.to(device)
-    if threads is None:
-        set_threads_for(data.edge_index.size(1))
+    set_threads_for(data.edge_index.size(1), threads)
     if files and not quiet:
         typer.echo(str(graph.summary))
     logits = model.logits(data)
@@ -83,11 +72,8 @@ def predict(
         typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
         if interrupted:
             typer.echo(_about_stopped(model))
-    if json:
-        from json import dumps
-
-        about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
-        typer.echo(dumps({**about, "interrupted": interrupted}))
+    about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
+    print_json({**about, "interrupted": interrupted}, json)
 
 
 def _about_stopped(model: SavedRun) -> str:
@@ -96,7 +82,7 @@ def _about_stopped(model: SavedRun) -> str:
     return (
         f"training was stopped: these are predictions of the best epoch so far, "
         f"{record['best_epoch']} of {record['epochs']}; `nodewise train` with the same options "
-        "goes on"
+        "continues"
     )
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nodewise.cli.options import Json, Quiet
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import InputError
 
 if TYPE_CHECKING:
-    from nodewise.report.section import Section
+    from nodewise.report.suite_sections.section import Section
 
 Results = Annotated[Path, typer.Argument(help="The folder that `reproduce` filled.")]
 Suites = Annotated[
@@ -57,7 +57,7 @@ def report(
     """
     from nodewise.experiments.suite import Suite
     from nodewise.report.results_page import write_results
-    from nodewise.report.sections import SECTIONS, read_section
+    from nodewise.report.suite_sections.sections import SECTIONS, read_section
 
     names = list(dict.fromkeys(suites or ["main"]))
     for name in names:
@@ -69,11 +69,8 @@ def report(
         _print(sections[name], quiet)
     if not quiet:
         typer.echo(f"page and plots: {page}")
-    if json:
-        from json import dumps
-
-        data = {name: section.data for name, section in sections.items()}
-        typer.echo(dumps({**data, "report": str(page)}))
+    data = {name: section.data for name, section in sections.items()}
+    print_json({**data, "report": str(page)}, json)
 
 
 def _add_records(results: Path, sources: Sequence[Path], quiet: bool) -> None:

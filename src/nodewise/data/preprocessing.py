@@ -93,7 +93,7 @@ class Preprocessing:
         by_name = dict(zip(names, blocks, strict=True))
         unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
         empty = {n: (block.empty, block.counts_as) for n, block in by_name.items() if block.empty}
-        return EncodedTable(_beside([block.matrix for block in blocks]), unknown, empty)
+        return EncodedTable(_hstack([block.matrix for block in blocks]), unknown, empty)
 
     def to_json(self) -> str:
         """The preprocessing as JSON."""
@@ -175,7 +175,7 @@ def _check_columns(table: SourceTable, encoder: Encoder) -> None:
         )
 
 
-def _beside(blocks: list[Any]) -> Any:
+def _hstack(blocks: list[Any]) -> Any:
     if any(sparse.issparse(block) for block in blocks):
         return sparse.hstack([sparse.csr_matrix(block) for block in blocks], format="csr")
     return np.concatenate(blocks, axis=1)

@@ -2,7 +2,7 @@
 
 In this order, within a budget of time: controls of scikit-learn; global models, of which the worse
 leave after some epochs (successive halving); variations of the best; localized forms of the best.
-Localization is chosen only where it is clearly better than the best global model.
+Localization is chosen only where its gain over the best global model exceeds the standard error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nodewise.training.loop import Timer
 from nodewise.training.recipe import Recipe
 
 # The share of the budget that is used when a stage ends; localized forms follow.
-_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
+_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "without graph": 0.63}
 
 
 def candidate_folder(folder: Path, name: str) -> Path:
@@ -189,11 +189,11 @@ def choose(
         controls = race.enter(selection.controls)
         race.train_controls(controls, _SHARES["controls"])
         halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
-        entered = race.enter(selection.trials(candidate_set.candidates))
-        best = _first(halving.run("candidate", entered, _SHARES["candidates"]))
+        candidates = race.enter(selection.trials(candidate_set.candidates))
+        best = _first(halving.run("candidate", candidates, _SHARES["candidates"]))
         best = _varied(selection, halving, best)
-        alone = [trial for trial in entered if not trial.uses_graph]
-        race.train("features alone", alone, best.epochs, _SHARES["alone"])
+        without_graph = [trial for trial in candidates if not trial.uses_graph]
+        race.train("features alone", without_graph, best.epochs, _SHARES["without graph"])
         forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
         share = 1 - refit_share(best, race) if selection.refit else 1.0
         localized = halving.run("localized form", forms, share)

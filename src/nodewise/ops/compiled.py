@@ -55,7 +55,7 @@ class Kernel:
                 return self._dispatcher(*args)
             except TypeError:  # other types than before
                 pass
-        self._prepare(tuple(typeof(arg) for arg in args))
+        self._prepare(tuple(typeof(arg) for arg in args))  # type: ignore[no-untyped-call]  # as Numba has it
         return self._dispatcher(*args)
 
     @property

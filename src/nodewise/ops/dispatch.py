@@ -107,29 +107,26 @@ def messages(
         # Forming W_v costs more than one product with a single row.
         return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
-    rows_and_columns = _rows_and_columns(x, neighbors, weight.size(0))
-    inputs = (*rows_and_columns, weight, *scale, *shift, neighbors.source, neighbors.ptr)
-    z: Tensor = registered.messages(*inputs, seed, rate, slope)
+    rows = _kernel_rows(x, weight.size(0))
+    inputs = (*rows, weight, *scale, *shift, neighbors.source, neighbors.ptr, seed, rate, slope)
+    z: Tensor = registered.messages(*inputs, isinstance(x, SparseRows) and x.is_crowded)
     return z
 
 
-def _rows_and_columns(
-    x: Features, neighbors: Neighborhood, heads: int
-) -> tuple[Tensor | None, ...]:
-    """Rows in the layout of the kernels, and the columns each target's neighbors use, if not all.
+def _kernel_rows(x: Features, heads: int) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """Rows in the layout of the kernels.
 
     Crowded rows of one head are faster dense, four at a time; with more heads, multiplying zeros
     costs more than that saves.
     """
     if not isinstance(x, SparseRows):
-        return None, None, x, None, None
+        return None, None, x
     if x.is_crowded and heads == 1 and not (x.is_thinned or x.values.requires_grad):
-        return None, None, x.dense(), None, None
-    columns = (None, None) if x.is_crowded else x.pooled_places(neighbors)
+        return None, None, x.dense()
     rows = (x.crow, x.col, x.values)
     if x.is_thinned and not x.values.requires_grad:
-        rows = registered.compact(*rows, x.width)
-    return *rows, *columns
+        return registered.compact(*rows, x.width)
+    return rows
 
 
 def squares(scale: Pair, shift: Pair, slope: float = SLOPE) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.errors import InputError
 from nodewise.ops.content import content_of
-from nodewise.ops.neighbors import Neighborhood, offsets
+from nodewise.ops.neighbors import offsets
 from nodewise.ops.safety import check_dtype, check_shape, check_sparse, has_numbers
 
 # At this density and above, products and sums use the dense matrix: they do several times as many
@@ -33,20 +33,12 @@ class ColumnMajor(NamedTuple):
     entry: Tensor
 
 
-class Places(NamedTuple):
-    """Where the entries of sparse rows stand: `crow` and `col` of `SparseRows`."""
-
-    crow: Tensor
-    col: Tensor
-
-
 @dataclass
 class _PlacesCache:
     """Facts about the places of entries, shared by all rows with the same places."""
 
     columns: ColumnMajor | None = None
     flat: Tensor | None = None
-    pooled: tuple[Neighborhood, Places] | None = None
     visits: list[Any] = field(default_factory=list)
 
 
@@ -111,13 +103,6 @@ class SparseRows:
                 self._cache.columns = ColumnMajor(ccol, row, entry)
         return self._cache.columns
 
-    def pooled_places(self, neighbors: Neighborhood) -> Places:
-        """The places of entries in the sums of these rows over each C_v, computed once."""
-        if self._cache.pooled is None or self._cache.pooled[0] is not neighbors:
-            with torch.inference_mode(False):
-                self._cache.pooled = neighbors, _united(self, neighbors)
-        return self._cache.pooled[1]
-
     @property
     def cached_visits(self) -> list[Any]:
         """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
@@ -176,19 +161,6 @@ class SparseRows:
         shift = torch.repeat_interleave(self.crow[index] - crow[:-1], lengths)
         entry = torch.arange(shift.numel(), device=self.device) + shift
         return SparseRows(crow, self.col[entry], self.values[entry], self.width)
-
-
-def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
-    """The columns that occur in each C_v: a product of patterns."""
-    from scipy.sparse import csr_matrix
-
-    def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
-        return csr_matrix((torch.ones(index.numel()).numpy(), index.numpy(), ptr.numpy()), shape)
-
-    graph = pattern(neighbors.ptr, neighbors.source, (neighbors.num_targets, rows.num_rows))
-    united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
-    united.sort_indices()
-    return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
 
 
 Features = Tensor | SparseRows

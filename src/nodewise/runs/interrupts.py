@@ -52,18 +52,18 @@ def unmasking_interrupts() -> Iterator[None]:
     if not (_can_handle_signals() and callable(before)):
         yield
         return
-    came = False
+    interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
+        nonlocal interrupted
+        interrupted = True
         before(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
         yield
     except Exception as error:
-        if came:
+        if interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:
@@ -71,10 +71,10 @@ def unmasking_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def starting_deaf_processes() -> Iterator[None]:
+def shielding_new_processes() -> Iterator[None]:
     """Processes that are started in the block ignore Ctrl-C; one during it is raised afterwards.
 
-    They inherit that it is blocked and ignored; `listen` ends the former.
+    They inherit that it is blocked and ignored; `unblock_interrupts` ends the former.
     """
     if not _can_handle_signals():
         yield
@@ -86,10 +86,10 @@ def starting_deaf_processes() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        listen()
+        unblock_interrupts()
 
 
-def listen() -> None:
+def unblock_interrupts() -> None:
     """Deliver Ctrl-C to this process again, to whatever handles it."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

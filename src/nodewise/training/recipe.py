@@ -160,7 +160,7 @@ def load_recipe(
         model: A name of the zoo, or None for the user's model.
         dataset: A data set's name, or None for a graph without one.
         overrides: Keys that the caller sets.
-        of_graph: Keys that the graph decides where nobody else does, such as the metric.
+        of_graph: Keys that the graph decides unless another layer sets them, such as the metric.
 
     Raises:
         RecipeError: A key or a value is not known; the error names the nearest.

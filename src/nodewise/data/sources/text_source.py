@@ -19,7 +19,7 @@ from nodewise.data.sources.input_file import damaged_gzip, unpacked, unreadable
 from nodewise.data.sources.source import Source, SourceTable, among
 from nodewise.errors import TableError
 
-# What people write for a number they do not have. In columns of names only an empty cell is
+# Usual texts for a missing number. In columns of names only an empty cell is
 # missing: NA is Namibia, and None may be a name.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "None")
 
