@@ -71,10 +71,10 @@ def test_no_split_is_drawn_for_tables_that_have_none() -> None:
     assert "split" not in answer(*KARATE, "out")["read_with"]
 
 
-def test_what_is_told_to_read_it_reads_it() -> None:
-    told = invoke(*KARATE, "--directed", "a folder").stdout
-    assert "nodes     35" in told
-    command = shlex.split(told.split("read it with: nodewise ")[1])
+def test_the_printed_command_reads_the_files_back() -> None:
+    output = invoke(*KARATE, "--directed", "a folder").stdout
+    assert "nodes     35" in output
+    command = shlex.split(output.split("read it with: nodewise ")[1])
     assert "--directed" in command and "--no-scale" in command
     quick = ["--set", "epochs=2", "--out", "run"]
     trained = CliRunner().invoke(app, [*command, *quick])
@@ -82,10 +82,10 @@ def test_what_is_told_to_read_it_reads_it() -> None:
     assert "78, directed" in trained.stdout
 
 
-def test_what_the_released_format_lacks_is_told() -> None:
-    told = invoke(*KARATE, "released/graph.node").stdout
-    assert "note: ids are not whole numbers" in told
-    assert "written: released/graph.node, released/graph.edge" in told
+def test_what_the_released_format_lacks_is_reported() -> None:
+    output = invoke(*KARATE, "released/graph.node").stdout
+    assert "note: ids are not whole numbers" in output
+    assert "written: released/graph.node, released/graph.edge" in output
     assert invoke(*KARATE, "quiet.npz", "--quiet").stdout == ""
 
 
@@ -101,7 +101,7 @@ def test_force_replaces_and_nothing_else_does(here: Path) -> None:
     [
         (("toyy", "out"), "did you mean 'toy'"),
         (("out",), "OUT: is missing"),
-        (("toy", *KARATE, "out"), "asked for twice"),
+        (("toy", *KARATE, "out"), "given twice"),
         (("toy", "a", "b"), "too many"),
         (("toy", "out", "--format", "parquett"), "did you mean 'parquet'"),
         (("toy", "out.csv"), "name a folder"),
@@ -125,3 +125,25 @@ def test_a_process_ends_with_code_2(here: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=here)
     assert ended.returncode == 2
     assert ended.stderr.startswith("nodewise: ") and ended.stderr.count("\n") == 1
+
+
+def test_a_store_is_a_graph_like_its_tables() -> None:
+    """Trained and predicted from a store as from the tables; the run knows the store again."""
+    from nodewise.data.writers.store import write_store
+
+    write_store(nw.read_graph("nodes.csv", "edges.csv", label="club"), Path("store"))
+    quick = ["--recipe", "nodewise", "--set", "epochs=2", "--quiet", "--json"]
+    scores = {}
+    for name, graph in {"tables": KARATE, "store": ["--nodes", "store"]}.items():
+        done = CliRunner().invoke(app, ["train", *graph, *quick, "--out", name])
+        assert done.exit_code == 0, (done.output, done.exception)
+        scores[name] = json.loads(done.stdout.splitlines()[-1])["test_accuracy_mean"]
+        predicted = CliRunner().invoke(app, ["predict", name, "--out", f"{name}.csv"])
+        assert predicted.exit_code == 0, (predicted.output, predicted.exception)
+    assert scores["tables"] == scores["store"]
+    assert Path("tables.csv").read_text() == Path("store.csv").read_text()
+    Path("store/store.json").write_text(
+        Path("store/store.json").read_text().replace('"sha256": "', '"sha256": "0')
+    )
+    result = CliRunner().invoke(app, ["predict", "store", "--out", "x.csv"])
+    assert "has changed since the run was trained" in str(result.exception)

@@ -102,7 +102,7 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     ("place", "says"),
     [(".", "is a folder"), ("file/x.html", "be written"), ("taken.html", "something else")],
 )
-def test_a_page_that_cannot_be_written_is_told_before_anything_is_trained(
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_trained(
     place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

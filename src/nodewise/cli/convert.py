@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.graph_options import flag_of, graph_source, with_graph_options
-from nodewise.cli.options import Json, Quiet, Root
-from nodewise.cli.train import SplitName, SplitSeed
+from nodewise.cli.options import Json, Quiet, Root, SplitName, SplitSeed
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
@@ -72,10 +72,7 @@ def convert(
             typer.echo(f"note: {note}")
         typer.echo(f"written: {', '.join(map(str, written.files))}")
         typer.echo(f"read it with: nodewise train {_flags(written.options)}")
-    if json:
-        from json import dumps
-
-        typer.echo(dumps(_about(graph, written.files, written.options, written.notes)))
+    print_json(_about(graph, written.files, written.options, written.notes), json)
 
 
 def _dataset_and_out(names: list[str], has_tables: bool) -> tuple[str | None, Path]:

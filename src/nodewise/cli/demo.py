@@ -12,7 +12,7 @@ from nodewise.cli.demo_run import keep_run, places_beside
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.pages import check_page
 from nodewise.cli.stopping import stopped
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import NodewiseError
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
@@ -75,11 +75,8 @@ def demo(
     if not quiet:
         typer.echo(f"report: {out}")
         typer.echo(f"what localization did: {explorer}; live: nodewise explore {quote(str(run))}")
-    if json:
-        from json import dumps
-
-        made = {"report": out, "explorer": explorer, "run": run}
-        typer.echo(dumps({"table": rows, **{name: str(path) for name, path in made.items()}}))
+    made = {"report": out, "explorer": explorer, "run": run}
+    print_json({"table": rows, **{name: str(path) for name, path in made.items()}}, json)
 
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:

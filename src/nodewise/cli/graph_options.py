@@ -25,7 +25,7 @@ Nodes = Annotated[
     Path | None,
     typer.Option(
         "--nodes",
-        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node.",
+        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node, a store's folder.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -128,7 +128,7 @@ def graph_of_run(
         source = {"files": files}
     elif dataset is not None:
         source = {"dataset": dataset}
-    return read_source(source, run.folder, root)
+    return read_source(source, run.files, root)
 
 
 def name_of(source: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def not_one_graph(dataset: str | None) -> InputError:
     """The error for a graph that is given twice, or, without a data set, not at all."""
     return InputError(
         "graph",
-        "is asked for twice, as a data set and as tables" if dataset else "is missing",
+        "is given twice, as a data set and as tables" if dataset else "is missing",
         value=dataset,
         way_out="name a data set, or give --nodes and --edges",
     )
@@ -166,12 +166,13 @@ def flag_of(option: str) -> str:
 
 
 def _edges_of(nodes: Path) -> Path | None:
-    """The file of edges that belongs to one of nodes; an npz file has its edges within."""
+    """The file of edges that belongs to one of nodes; an npz file or a store has its own."""
     from nodewise.data.sources.released import edges_beside, is_released
+    from nodewise.data.store_meta import is_store
 
     if is_released(nodes):
         return edges_beside(nodes)
-    if nodes.suffix == ".npz":
+    if nodes.suffix == ".npz" or is_store(nodes.expanduser()):
         return None
     raise InputError("--edges", "is missing beside --nodes", way_out="give the table of edges")
 

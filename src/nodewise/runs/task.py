@@ -16,6 +16,7 @@ from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
+from nodewise.data.store_meta import META, is_store
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task
@@ -101,7 +102,8 @@ def _shared(source: str, root: Path | None, stamps: object) -> GraphTable:
 def file_stamps(source: Mapping[str, Any]) -> tuple[tuple[str, int, int], ...]:
     """Path, size and time of change of a source's files: equal for the same content."""
     found = (Path(path).resolve() for path in source.get("files", {}).values())
-    stats = ((path, path.stat()) for path in found if path.exists())
+    files = (path / META if is_store(path) else path for path in found)
+    stats = ((path, path.stat()) for path in files if path.exists())
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
@@ -129,14 +131,16 @@ def load_source(
     return replace(_with_split(graph, seed, options.split_ratio), source=about)
 
 
-def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = None) -> GraphTable:
+def read_source(
+    source: Mapping[str, Any], run: RunFolder, root: str | Path | None = None
+) -> GraphTable:
     """The graph of a source, to predict with a run: no split is drawn, and labels may be missing.
 
     Tables, perhaps larger and later than those of the run, are read into the features of the run.
 
     Args:
         source: What a run's record has, or `files` or a `dataset` alone.
-        run: The run's folder.
+        run: The run's files.
         root: The folder of raw files.
 
     Raises:
@@ -148,8 +152,8 @@ def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = 
         from nodewise.data.datasets import load_without_split  # not for tables
 
         return describe(load_without_split(_dataset_name(source), root), dict(source))
-    fitted = RunFolder(run).preprocessing
-    files = find_files(source, run)
+    fitted = run.preprocessing
+    files = find_files(source, run.path)
     return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import TextAs
 from nodewise.data.sources.source import SourceTable
@@ -51,6 +52,12 @@ class WordsColumn(Encoder):
             ) from error
         idf = TfidfTransformer().fit(counts).idf_.tolist() if text_as == "tfidf" else ()
         return cls(column, text_as, tuple(counter.get_feature_names_out()), tuple(idf))
+
+    def check(self) -> None:
+        """Check that words are different, and that TF-IDF has a weight for each."""
+        expect(len(set(self.words)) == len(self.words) > 0, "words", "different", len(self.words))
+        wanted = len(self.words) if self.text_as == "tfidf" else 0
+        expect(len(self.idf) == wanted, "idf", f"a list of {wanted}", len(self.idf))
 
     @property
     def names(self) -> tuple[str, ...]:
