@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from functools import singledispatch
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from torch.nn import Module
 
@@ -25,6 +24,7 @@ from nodewise.models.baselines.scikit import ScikitModel
 from nodewise.models.classifier import Classifier
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.dense import Dense
+from nodewise.nn.lazy import shape_of
 
 _NUMBER = 4  # bytes of a float32
 # Source, target, offset and place of an edge in int64, once by target and once by source, and the
@@ -91,25 +91,37 @@ def _(model: Module) -> list[LayerRows]:
 
 @layer_rows.register
 def _(model: Classifier) -> list[LayerRows]:
+    """Those of the layers, first to last, then those of the linear ends."""
+    layers = [_layer(model, i) for i in range(model.depth)]
     ends = [] if model.ends is None else [model.ends.front.linear, model.ends.head]
-    convs = [_conv_rows(conv) for conv in model.layers]
-    return [*convs, *_dense_rows([*ends, *model.roots])]
+    return [*layers, *map(_dense_rows, ends)]
 
 
-def _dense_rows(layers: Iterable[Module]) -> list[LayerRows]:
-    return [LayerRows(sum(part.weight.shape), 0) for part in layers if isinstance(part, Dense)]
+def _layer(model: Classifier, i: int) -> LayerRows:
+    conv = _conv_rows(model.layers[i]) if model.layers else LayerRows(0, 0)
+    root = _dense_rows(cast(Dense, model.roots[i])).node if model.roots else 0
+    return LayerRows(conv.node + root, conv.edge)
+
+
+def _dense_rows(part: Dense) -> LayerRows:
+    return LayerRows(sum(shape_of(part.weight)), 0)
 
 
 def _conv_rows(conv: BaseConv) -> LayerRows:
     """Input, products with W and with the generators, output; messages before and after an edge's.
 
-    An aggregator that computes weights from messages has them beside the messages.
+    Without messages an edge has a weight for each head.
     """
     out, width = conv.heads * conv.out_channels, max(conv.widths[0], 0)
     products = sum(
         weight.size(0) * weight.size(1) for weight in conv.local_parameters() if weight.dim() == 3
     )
     return LayerRows(width + 2 * out + products, 2 * out if conv.forms_messages else conv.heads)
+
+
+def part_cost(layer: LayerRows) -> int:
+    """The bytes of a target, or of an edge with its source, where a layer is computed in parts."""
+    return _NUMBER * (layer.node + layer.edge) + _EDGE
 
 
 def memory_budget(text: str | None) -> int:
