@@ -116,7 +116,7 @@ def test_a_full_disk_is_an_error_that_names_the_way_out(monkeypatch: pytest.Monk
             raise OSError(28, "No space left on device")
 
     rows._stream = Full()  # type: ignore[assignment]
-    with pytest.raises(InputError, match="No space left.*TMPDIR"):
+    with pytest.raises(InputError, match=r"No space left.*TMPDIR"):
         rows.append(torch.ones(1, 4))
 
 
