@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from nodewise.models.classifier import Classifier, of_targets
-from nodewise.models.graph_parts import GraphParts, InEdges
+from nodewise.models.graph_parts import EdgesByTarget, GraphParts
 from nodewise.models.linear_ends import Front
 from nodewise.models.memory import layer_rows, part_cost
 from nodewise.models.stored_rows import Rows, StoredRows
@@ -39,12 +39,13 @@ class Outputs(NamedTuple):
     Attributes:
         nodes: Their numbers.
         logits: Their logits, shape (n, classes).
-        embedding: The input of the last layer, as `Classifier.embed` returns it, shape (n, width).
+        embedding: The input of the last layer, as `Classifier.embed` returns it, shape (n, width);
+            None if it was not asked for.
     """
 
     nodes: range
     logits: Tensor
-    embedding: Tensor
+    embedding: Tensor | None = None
 
 
 class Layerwise:
@@ -63,7 +64,7 @@ class Layerwise:
         self,
         model: Classifier,
         x: Rows,
-        graph: InEdges,
+        graph: EdgesByTarget,
         memory: int,
         folder: Path | None = None,
         watch: Watch = lambda done, total: None,
