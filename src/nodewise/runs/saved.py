@@ -18,7 +18,7 @@ from nodewise.io import load_tensors
 from nodewise.runs.export import embed
 from nodewise.runs.folder import CANDIDATES, MODEL, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
-from nodewise.training.engines import as_input
+from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.metrics import record_score
