@@ -1,4 +1,4 @@
-"""The weights of classes in the cross-entropy of training nodes."""
+"""The weights of classes in the cross-entropy of training nodes, as the recipe has them."""
 
 from __future__ import annotations
 

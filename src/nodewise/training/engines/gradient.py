@@ -11,8 +11,9 @@ from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
 from nodewise.nn.modulation import Modulations
-from nodewise.training.engines.base import Engine, Loss, TrainingGraph, Validation
+from nodewise.training.engines.base import Loss, TrainingGraph, Validation
 from nodewise.training.engines.class_weights import class_weights, weighs_classes
+from nodewise.training.engines.optimized import OptimizedEngine
 from nodewise.training.recipe import Recipe
 
 
@@ -30,7 +31,7 @@ def disagreement(passes: Sequence[Tensor], temperature: float) -> Tensor:
     return (probabilities - goal).square().sum(2).mean()
 
 
-class GradientEngine(Engine):
+class GradientEngine(OptimizedEngine):
     """An engine whose epoch is one step of a gradient optimizer over all training nodes.
 
     Args:
@@ -40,18 +41,12 @@ class GradientEngine(Engine):
     """
 
     def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
-        self.model, self.graph, self.recipe = model, graph, recipe
-        self.optimizer = torch.optim.Adam(
-            model.parameters(), lr=recipe.optimization.learning_rate, fused=True
-        )
+        super().__init__(model, recipe)
+        self.graph = graph
 
     @abstractmethod
     def outputs(self, part: str) -> tuple[Tensor, Tensor, Modulations]:
         """Logits of the nodes of "train" or "val", their labels, and the modulations."""
-
-    def penalized(self) -> tuple[list[Tensor], list[Tensor]]:
-        """Theta_G and Theta_L."""
-        return list(self.model.parameters()), []
 
     def _loss(self, part: str) -> tuple[Loss, Tensor, Tensor]:
         logits, y, modulations = self.outputs(part)
@@ -105,19 +100,3 @@ class GradientEngine(Engine):
         self.model.eval()
         logits: Tensor = self.model(*self.graph.inputs)
         return logits
-
-    def state(self) -> dict[str, Tensor]:
-        """The optimizer's moments and step counts."""
-        state = self.optimizer.state_dict()["state"]
-        return {
-            f"{i}.{name}": value for i, moments in state.items() for name, value in moments.items()
-        }
-
-    def load_state(self, state: dict[str, Tensor]) -> None:
-        """Restore the state of the optimizer."""
-        moments: dict[int, dict[str, Tensor]] = {}
-        for key, value in state.items():
-            number, name = key.split(".", 1)
-            moments.setdefault(int(number), {})[name] = value
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
