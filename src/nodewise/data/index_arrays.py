@@ -8,7 +8,7 @@ torch or NumPy's indexing sees them. A check is one pass without a copy.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -89,6 +89,27 @@ class ArrayChecks:
         position = tuple(int(i) for i in np.unravel_index(first, array.shape))
         problem = f"must be at least {least} and below {bound}"
         raise self.wrong(name, problem, value=int(array[position]), position=position)
+
+    def index_blocks(self, name: str, blocks: Iterable[Any], *, bound: int, least: int = 0) -> None:
+        """Check an array of integers that comes in blocks, as `index` does.
+
+        Args:
+            name: What errors call it, beside the file.
+            blocks: The parts of a one-dimensional array, in order.
+            bound: What entries must be below.
+            least: What entries must not be below.
+
+        Raises:
+            InputError: It is something else; the error has the first entry outside.
+        """
+        start = 0
+        for block in blocks:
+            outside = (block < least) | (block >= bound)
+            if outside.any():
+                first = int(outside.argmax())
+                problem = f"must be at least {least} and below {bound}"
+                raise self.wrong(name, problem, value=int(block[first]), position=start + first)
+            start += len(block)
 
     def offsets(self, name: str, array: Any, *, rows: int, count: int) -> None:
         """Check where the rows of a compressed sparse matrix begin: integers from 0 to `count`.

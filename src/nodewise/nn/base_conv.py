@@ -216,6 +216,11 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             and not (self.message_act is not None or dropped or self.explain)
         )
 
+    @property
+    def forms_messages(self) -> bool:
+        """Whether a row for every edge is formed, (E, H, out)."""
+        return not self._may_sum_first or (self.training and self.drop_rates.weight > 0)
+
     def _global_products(self, x: Features) -> Tensor:
         """W h_u (sources, H, out), the same W everywhere."""
         return project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])

@@ -185,6 +185,11 @@ class LocalizedConv(BaseConv):
         out = self._finish(self._aggregate(z, inputs), bias)
         return (out, Modulations(modulations)) if return_modulations else out
 
+    @property
+    def forms_messages(self) -> bool:
+        """Whether a row for every edge is formed, (E, H, out)."""
+        return not self._sums_first()
+
     def _sums_first(self) -> bool:
         """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
         if self.node_modulator is None:
