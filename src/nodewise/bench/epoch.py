@@ -30,7 +30,7 @@ from nodewise.data.graph import GraphTable
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
 from nodewise.runs.task import dataset_source, load_source, make_task
-from nodewise.training.engines import Engine
+from nodewise.training.engines.base import Engine
 from nodewise.training.recipe import load_recipe
 
 HIDDEN = 8

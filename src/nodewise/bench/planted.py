@@ -84,7 +84,9 @@ class PlantedGraph:
         noise = self._random("features", nodes).standard_normal(
             (len(label), self.width), dtype=np.float32
         )
-        return noise + codes[(label + region) % self.classes] + markers[region]
+        noise += codes[(label + region) % self.classes]
+        noise += markers[region]
+        return noise
 
     def labels(self, nodes: slice) -> tuple[Ints, NDArray[np.int8]]:
         """Class numbers, -1 where there is no label, and the parts of the split."""

@@ -105,7 +105,7 @@ class GraphStore:
     @property
     def num_features(self) -> int:
         """How many features a node has."""
-        return self.x.shape[1]
+        return int(self.x.shape[1])
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from nodewise.nn.sample import Sample
 from nodewise.ops.neighbors import Neighborhood, check_edge_index
 
 
@@ -52,11 +53,25 @@ class Block:
             or -1 for a loop that was added; such a loop is the last edge of its target.
         coefficient: The fixed weight of each edge, shape (E,); None where all are one.
         targets: Which source row each target is, shape (targets,); None where they are the same.
+        sample: What edges and targets stand for where they were sampled; the coefficients then
+            contain `multiplicity`. None where C_v is complete.
     """
 
     neighbors: Neighborhood
     coefficient: Tensor | None
     targets: Tensor | None = None
+    sample: Sample | None = None
+
+    @property
+    def size(self) -> Tensor:
+        """|C_v| of each target, shape (targets,)."""
+        return self.neighbors.degree if self.sample is None else self.sample.size
+
+    def shares(self, dtype: torch.dtype) -> Tensor:
+        """The weights of a mean over C_v, shape (E,): 1 / |C_v| for each of its members."""
+        if self.sample is None:
+            return self.neighbors.shares(dtype)
+        return self.sample.shares(self.neighbors.target).to(dtype)
 
     def restrict(self, targets: Tensor) -> tuple[Block, Tensor]:
         """The block of some targets only, and the nodes it needs as sources, ascending.

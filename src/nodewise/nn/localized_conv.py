@@ -223,11 +223,11 @@ class LocalizedConv(BaseConv):
             if sums_first:
                 x, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
             z = messages(x, self.weight, scale, shift, neighbors, drop)
-            modulations.append(node.modulation(scale, shift))
+            modulations.append(node.modulation(scale, shift, block.sample))
         if bias is None:
             return z, None, modulations
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
-        localized, of_bias = bias(base, *products[-2:])
+        localized, of_bias = bias(base, *products[-2:], block.sample)
         return z, localized, [*modulations, of_bias]
 
     def _times_context(
@@ -270,14 +270,19 @@ class LocalizedConv(BaseConv):
             of_target = GeneratorRows(x_target, self.generator_row_sum).times_heads(targets)
             of_source = rows.times_heads(sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
-        z, a, b = modulate_edges(z, scale, shift, block.neighbors)
-        modulation = modulator.modulation(scale, shift, (a, b), block.neighbors)
+        sample, target = block.sample, block.neighbors.target
+        weight = None if sample is None else sample.edge_weight(target).to(z.dtype)
+        z, *sums = modulate_edges(z, scale, shift, block.neighbors, weight=weight)
+        modulation = modulator.modulation(scale, shift, (sums[0], sums[1]), block, weight)
         if self.attention is None:
             return z, modulation
         alpha = self.attention.of_nodes(inputs.x_source, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
-            alpha = alpha * block.neighbors.degree[block.neighbors.target, None]
+            alpha = alpha * block.size[target, None]
+        if sample is not None:
+            # Of the members that a sampled edge stands for, each has its part of alpha.
+            alpha = alpha / sample.multiplicity[:, None]
         return z, replace(modulation, attention=alpha)
 
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:

@@ -21,7 +21,7 @@ from nodewise.nn.modulation import Modulation
 from nodewise.ops.sparse import Features
 from nodewise.runs.curves import curves_of
 from nodewise.runs.unlabeled import name_of, unlabeled_predictions
-from nodewise.training.engines import TrainingGraph
+from nodewise.training.engines.base import TrainingGraph
 from nodewise.training.metrics import Labels, Probabilities, confusion, reliability
 
 _EXTREMES = 10  # nodes shown at either end

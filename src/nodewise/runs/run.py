@@ -26,7 +26,9 @@ from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.folder import open_run
 from nodewise.training.early_stopping import StoppingRule
-from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
+from nodewise.training.engines.base import Engine, TrainingGraph
+from nodewise.training.engines.make import make_engine
+from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.inputs import prepare
 from nodewise.training.intervals import intervals
 from nodewise.training.loop import Epoch, Keeper, Progress, Timer, fit

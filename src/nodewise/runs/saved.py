@@ -21,7 +21,7 @@ from nodewise.models.embedding import embed
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, MODEL, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
-from nodewise.training.engines import as_input
+from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inference import Inference, MappedGraph
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Tensors

@@ -13,7 +13,7 @@ from torch import Tensor
 from nodewise.errors import DivergedError
 from nodewise.randomness import random_state, set_random_state
 from nodewise.training.early_stopping import Best, StoppingRule, line_score
-from nodewise.training.engines import Engine, Loss, Validation
+from nodewise.training.engines.base import Engine, Loss, Validation
 from nodewise.training.metrics import validation_score
 
 Tensors = dict[str, Tensor]

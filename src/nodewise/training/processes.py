@@ -1,0 +1,113 @@
+"""`Processes`: the processes that train one model together, started by torchrun.
+
+Every process has a part of each batch. Sums over all of them are exact: a loss, a gradient or a
+count is written as a sum over nodes, and torch adds the parts in one order on every process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, distributed
+
+from nodewise.errors import InputError
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process among those that train together.
+
+    Attributes:
+        rank: The number of this one; 0 writes files and prints.
+        count: How many there are.
+    """
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes files and prints."""
+        return self.rank == 0
+
+    @property
+    def part(self) -> slice:
+        """The seeds of a batch that this process takes: no two take the same."""
+        return slice(self.rank, None, self.count)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum over all processes, the same bits on each of them."""
+        if self.count > 1:
+            distributed.all_reduce(values)
+        return values
+
+    def sum_gradients(self, weights: Iterable[Tensor]) -> None:
+        """Replace the gradient of every weight by the sum over all processes; None counts as zero.
+
+        One message for all of them: many small ones wait for the network many times.
+        """
+        if self.count == 1:
+            return
+        weights = list(weights)
+        for weight in weights:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        grads = [weight.grad for weight in weights if weight.grad is not None]
+        joined = self.sum(torch.cat([grad.flatten() for grad in grads]))
+        for grad, total in zip(grads, joined.split([g.numel() for g in grads]), strict=True):
+            grad.copy_(total.view_as(grad))
+
+    def any(self, here: bool) -> bool:
+        """Whether it is true in any process; all get the same answer."""
+        return here if self.count == 1 else bool(self.sum(torch.tensor(int(here))))
+
+    def of_first(self, item: Any) -> Any:
+        """What the first process has given, in every process."""
+        if self.count == 1:
+            return item
+        items = [item]
+        distributed.broadcast_object_list(items)
+        return items[0]
+
+
+def number_of_processes() -> int:
+    """How many processes torchrun has started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def this_rank() -> int:
+    """The number of this process among those that torchrun has started."""
+    return int(os.environ.get("RANK", "0"))
+
+
+@contextmanager
+def joined_processes(device: str = "cpu") -> Iterator[Processes]:
+    """Join the processes that torchrun has started; alone without it.
+
+    Args:
+        device: Where they compute: gloo connects CPUs, nccl GPUs.
+
+    Raises:
+        InputError: They cannot be reached.
+    """
+    if number_of_processes() == 1:
+        yield Processes()
+        return
+    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    try:
+        distributed.init_process_group(backend)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(
+            "torchrun",
+            f"has started processes that do not find each other ({str(error).splitlines()[0]})",
+            way_out="check --rdzv-endpoint, and GLOO_SOCKET_IFNAME where there are several networks",
+        ) from error
+    try:
+        yield Processes(distributed.get_rank(), distributed.get_world_size())
+    finally:
+        distributed.destroy_process_group()
