@@ -19,7 +19,7 @@ from nodewise.models.classifier import Classifier, of_targets
 from nodewise.models.graph_parts import EdgesByTarget, GraphParts
 from nodewise.models.linear_ends import Front
 from nodewise.models.memory import layer_rows, part_cost
-from nodewise.models.stored_rows import Rows, StoredRows
+from nodewise.models.stored_rows import Rows, RowsInMemory, StoredRows
 from nodewise.nn.aggregators.sums import GCN_RULE
 from nodewise.nn.base_conv import dense_rows
 from nodewise.nn.block import Block, BlockRule
@@ -100,6 +100,13 @@ class Layerwise:
         for i in range(self.model.depth - 1):
             rows = self._stored(partial(self._layer, i, rows))
             yield rows
+
+    def layer_inputs(self) -> list[Features]:
+        """The input of every layer, as `Classifier.layer_inputs` returns it, in memory."""
+        every = torch.arange(self.parts.num_nodes)
+        return [
+            rows.x if isinstance(rows, RowsInMemory) else rows.take(every) for rows in self.inputs()
+        ]
 
     @torch.no_grad()
     def first_layer(self) -> Iterator[tuple[range, Features, Block | None]]:
