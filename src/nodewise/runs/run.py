@@ -27,6 +27,7 @@ from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.folder import open_run
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
+from nodewise.training.engines.choice import Choice, choose_engine
 from nodewise.training.engines.make import make_engine
 from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.engines.resources import Resources
@@ -163,6 +164,18 @@ class Task:
         model = new_model(self.model, sizes, self.recipe, self.build)
         check_weights(model, self.graph.edge_weight)
         return model.to(self.data.y.device)
+
+    @property
+    def engine_choice(self) -> Choice:
+        """The engine that trains it, and why.
+
+        Raises:
+            InputError: The engine that the recipe names cannot train this model.
+        """
+        with seeded_randomness(0):
+            model = self.fresh_model()
+        sizes = int(self.data.x.size(0)), int(self.data.edge_index.size(1))
+        return choose_engine(model, sizes, self.recipe.batching, self.resources)
 
     def engine(self, seconds: float = inf) -> Engine:
         """An engine with an untrained model; `seconds` are those of its `Resources`."""

@@ -53,7 +53,9 @@ def choose_engine(
             value=type(model).__name__,
             way_out="leave it out, or choose a model such as LGCN, SAGE or GCN",
         )
-    if choice.engine != "minibatch" and resources.processes.count > 1:
+    if choice.engine == "minibatch":
+        batching.fanouts(len(model.layers))
+    elif resources.processes.count > 1:
         raise InputError(
             "engine",
             "computes on the whole graph, which several processes cannot share",
