@@ -5,7 +5,6 @@ Those about reading are made from the fields of `ReadOptions`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from nodewise.cli.options import with_options
 from nodewise.data.options import ReadOptions
 from nodewise.errors import InputError
 
@@ -51,20 +51,7 @@ def with_graph_options(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(ReadOptions)
     kinds = {"nodes": (Nodes, None), "edges": (Edges, None)}
     kinds |= {name: _on_command_line(hints[field.name], field) for name, field in _OPTIONS.items()}
-
-    def run(**given: Any) -> None:
-        tables = {name: given.pop(name) for name in kinds}
-        command(**given, tables=tables)
-
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in kinds.items()
-    ]
-    signature = inspect.signature(command, eval_str=True)
-    kept = [option for option in signature.parameters.values() if option.name != "tables"]
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = signature.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
-    return run
+    return with_options(command, "tables", kinds)
 
 
 def graph_source(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise.cli.engine_options import engine_settings, with_engine_options
 from nodewise.cli.graph_options import graph_source, with_graph_options
 from nodewise.cli.options import (
     ClassWeight,
@@ -110,8 +112,10 @@ Track = Annotated[
 
 
 @with_graph_options
+@with_engine_options
 def train(
     tables: Mapping[str, Any],
+    batching: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = None,
@@ -154,6 +158,10 @@ def train(
     fixes a key for all. With `--runs` it chooses once, with the first seed. `choice.json` and
     `report.html` have the details.
 
+    Graphs that outgrow memory are trained by mini-batches, with `--engine minibatch`, or by
+    themselves where a step would not fit `--memory`. torchrun starts several processes, which
+    share every batch: `torchrun --nproc-per-node 2 -m nodewise train ... --engine minibatch`.
+
     **Examples**
 
     - `nodewise train toy`
@@ -162,33 +170,61 @@ def train(
     - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --budget 2m`
     - `nodewise train cora --recipe auto --budget 2m`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
+    - `nodewise train amazon --engine minibatch --fanout 10,10 --batch-size 512`
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.experiments.selection import candidate_folder
-    from nodewise.runs.controls import FEATURES_ONLY, controls_in
-    from nodewise.runs.run import train_in
-    from nodewise.runs.seeds import seed_folder, summarize, train_seeds
-    from nodewise.runs.tracking import make_tracker
-    from nodewise.training.freed_memory import keep_freed_memory
+    from nodewise.training.engines.resources import Resources
+    from nodewise.training.processes import joined_processes
 
     source = graph_source(dataset, tables, split, split_seed)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
-    auto, fixed = AutoOptions(budget, workers, refit), tuple(with_keys(settings, **keys))
+    fixed = (*with_keys(settings, **keys), *engine_settings(batching))
+    auto = AutoOptions(budget, workers, refit)
     request = TrainRequest(source, model, recipe, fixed, seed, root, device, auto)
     request.recipes()
-    folder = out or Path("runs") / request.name
-    graph = request.load(quiet, threads is not None)
+    with joined_processes(device) as processes:
+        resources = Resources(workers=batching["sampling_workers"], processes=processes)
+        request = replace(request, resources=resources)
+        summary = _train(request, out, runs, track, quiet, fixed_threads=threads is not None)
+        if json and processes.is_first:
+            from json import dumps
+
+            typer.echo(dumps(summary))
+
+
+def _train(
+    request: TrainRequest,
+    out: Path | None,
+    runs: int | None,
+    track: str | None,
+    quiet: bool,
+    fixed_threads: bool,
+) -> dict[str, Any]:
+    """Train what is asked for; returns what `--json` prints. Only one process of several prints."""
+    from nodewise.experiments.selection import candidate_folder
+    from nodewise.runs.controls import FEATURES_ONLY, controls_in
+    from nodewise.runs.run import follow, train_in
+    from nodewise.runs.seeds import seed_folder, summarize, train_seeds
+    from nodewise.runs.tracking import make_tracker
+    from nodewise.training.freed_memory import keep_freed_memory
+
+    is_first, seed = request.processes.is_first, request.seed
+    folder, quiet = out or Path("runs") / request.name, quiet or not is_first
+    graph = request.load(quiet, fixed_threads)
     make_tracker(track, folder, seed).close()  # fails here rather than after training
     first = folder if runs is None else seed_folder(folder, seed)
     task, choice = request.task(graph, folder, first, quiet)
     keep_freed_memory()
-    with _run_callbacks(task, quiet, folder, track) as callbacks_of:
+    seeds = range(seed, seed + (runs or 1))
+    with _run_callbacks(task, quiet, folder, track if is_first else None) as callbacks_of:
+        if not is_first:
+            return {"runs": [follow(task, each, callbacks_of(each)) for each in seeds]}
         if runs is None:
             records = [train_in(folder, task, seed, callbacks_of(seed))]
         else:
-            records = train_seeds(folder, task, range(seed, seed + runs), callbacks_of)
+            records = train_seeds(folder, task, seeds, callbacks_of)
     if records[-1]["interrupted"]:
         epochs = records[-1]["epochs"]
         raise stopped(
@@ -201,10 +237,7 @@ def train(
     about = {"controls": controls, "out": str(folder), "report": str(report)}
     summary = {**summarize(records), **chosen, **about}
     _print(summary, folder, quiet)
-    if json:
-        from json import dumps
-
-        typer.echo(dumps(summary))
+    return summary
 
 
 def _about_choice(choice: dict[str, Any]) -> dict[str, Any]:

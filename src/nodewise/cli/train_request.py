@@ -14,12 +14,15 @@ import typer
 from nodewise.cli.choosing import choose_run
 from nodewise.cli.graph_options import name_of
 from nodewise.cli.options import set_threads_for
+from nodewise.errors import InputError
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
     from nodewise.experiments.candidates import CandidateSet
     from nodewise.runs.run import Task
     from nodewise.runs.task import TaskMaker
+    from nodewise.training.engines.resources import Resources
+    from nodewise.training.processes import Processes
     from nodewise.training.recipe import Recipe
 
 _MODEL = "LGCN"
@@ -81,6 +84,17 @@ def keys_of_graph(
     return of_graph
 
 
+def tell_engine(task: Task, quiet: bool) -> None:
+    """Print a line that says why a task is trained by mini-batches, if that was decided here.
+
+    Raises:
+        InputError: The engine that was asked for cannot train this model.
+    """
+    reason = task.engine_choice.reason
+    if reason and not quiet:
+        typer.echo(f"engine    {reason}")
+
+
 @dataclass(frozen=True)
 class TrainRequest:
     """What to train.
@@ -95,6 +109,7 @@ class TrainRequest:
         root: The folder of raw files.
         device: Where to compute.
         auto: How `auto` chooses.
+        resources: With what it is trained.
     """
 
     source: Mapping[str, Any]
@@ -105,11 +120,20 @@ class TrainRequest:
     root: Path | None = None
     device: str = "cpu"
     auto: AutoOptions = AutoOptions()
+    resources: Resources | None = None
 
     @property
     def recipe(self) -> str:
-        """The recipe's name or path, or `auto`."""
-        return self.asked_recipe or ("auto" if "files" in self.source else "nodewise")
+        """The recipe's name or path, or `auto`, which one process alone can follow."""
+        alone = os.environ.get("WORLD_SIZE", "1") == "1"
+        return self.asked_recipe or ("auto" if "files" in self.source and alone else "nodewise")
+
+    @property
+    def processes(self) -> Processes:
+        """The processes that train together."""
+        from nodewise.training.processes import Processes
+
+        return Processes() if self.resources is None else self.resources.processes
 
     @property
     def name(self) -> str:
@@ -185,13 +209,24 @@ class TrainRequest:
             target: That of the first run.
             quiet: Whether to print nothing.
         """
+        from dataclasses import replace
+
         from nodewise.experiments.selection import Selection
 
         of_graph = keys_of_graph(graph, lambda keys: self.recipes(keys)[0], quiet)
         candidate_set = self.candidate_set
         if candidate_set is None:
             (recipe,) = self.recipes(of_graph)
-            return self.make(self.model or _MODEL, recipe), None
+            task = self.make(self.model or _MODEL, recipe)
+            task = task if self.resources is None else replace(task, resources=self.resources)
+            tell_engine(task, quiet)
+            return task, None
+        if self.processes.count > 1:
+            raise InputError(
+                "--recipe",
+                "'auto' trains models one after the other, which processes cannot share",
+                way_out="name a recipe, such as nodewise",
+            )
         workers = self.auto.side_by_side(graph.data.edge_index.size(1))
         dataset, fixed = self.source.get("dataset"), {**of_graph, **self.fixed}
         how = (self.auto.seconds(graph), workers, self.auto.refit)

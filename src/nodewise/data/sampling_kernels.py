@@ -123,7 +123,7 @@ def count_reached(colptr, row, targets, reached):
 
 
 @kernel
-def sum_in_edges(colptr, row, weight, loops, loop_weight, loop_mass, mass):
+def sum_edges(colptr, row, weight, loops, loop_weight, loop_mass, mass):
     """Count every node's loops, keep the last one's weight, add weights of loops and of all edges.
 
     Without weights, an empty array, only loops are counted. Returns how many there are.

@@ -68,7 +68,7 @@ def _identity(dataset: str, model: str, variant: Variant) -> dict[str, Any]:
         "model": model,
         "results_version": RESULTS_VERSION,
         "recipe": recipe.name,
-        "settings": recipe.settings,
+        "settings": recipe.every_setting,
     }
 
 

@@ -199,8 +199,8 @@ class NodeModulator(Module):
         def make_squares() -> tuple[Tensor, Tensor]:
             if sample is None:
                 return squares(scale, shift)
-            codes = (sample.weighted_code(code) for code in (scale[0], shift[0]))
-            return squares(*zip(codes, (scale[1], shift[1]), strict=True))
+            weigh = sample.weighted_code
+            return squares((weigh(scale[0]), scale[1]), (weigh(shift[0]), shift[1]))
 
         targets = len(scale[0]) if sample is None else sample.num_targets
         return Modulation(

@@ -59,12 +59,21 @@ class Processes:
                 weight.grad = torch.zeros_like(weight)
         grads = [weight.grad for weight in weights if weight.grad is not None]
         joined = self.sum(torch.cat([grad.flatten() for grad in grads]))
-        for grad, total in zip(grads, joined.split([g.numel() for g in grads]), strict=True):
+        parts = torch.split_with_sizes(joined, [grad.numel() for grad in grads])
+        for grad, total in zip(grads, parts, strict=True):
             grad.copy_(total.view_as(grad))
 
     def any(self, here: bool) -> bool:
         """Whether it is true in any process; all get the same answer."""
         return here if self.count == 1 else bool(self.sum(torch.tensor(int(here))))
+
+    def largest(self, number: int) -> int:
+        """The largest of the numbers that all processes give."""
+        if self.count == 1:
+            return number
+        found = torch.tensor(number)
+        distributed.all_reduce(found, distributed.ReduceOp.MAX)
+        return int(found)
 
     def of_first(self, item: Any) -> Any:
         """What the first process has given, in every process."""
@@ -105,7 +114,7 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
         raise InputError(
             "torchrun",
             f"has started processes that do not find each other ({str(error).splitlines()[0]})",
-            way_out="check --rdzv-endpoint, and GLOO_SOCKET_IFNAME where there are several networks",
+            way_out="check --rdzv-endpoint, and GLOO_SOCKET_IFNAME if there are several networks",
         ) from error
     try:
         yield Processes(distributed.get_rank(), distributed.get_world_size())

@@ -10,6 +10,7 @@ from torch.nn import Module
 
 from nodewise.data.splits.split import Split
 from nodewise.ops.sparse import Features
+from nodewise.training.processes import Processes
 
 
 class Loss(NamedTuple):
@@ -81,10 +82,14 @@ class Engine(ABC):
     """Trains a model on a graph.
 
     Attributes:
+        name: What it is called in records.
         model: The model.
+        processes: The processes that train together.
     """
 
+    name: str
     model: Module
+    processes = Processes()
 
     @abstractmethod
     def step(self) -> Loss:

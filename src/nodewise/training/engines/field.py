@@ -16,12 +16,27 @@ from nodewise.training.recipe import Recipe
 
 
 class FieldEngine(GradientEngine):
-    """Computes only what the loss needs: the receptive fields of training and validation nodes."""
+    """Computes only what the loss needs: the receptive fields of training and validation nodes.
+
+    Args:
+        model: The model.
+        graph: The graph.
+        recipe: The recipe.
+        on_full_graph: Whether all nodes are computed all the same, and penalized.
+    """
 
     model: Classifier
 
-    def __init__(self, model: Classifier, graph: TrainingGraph, recipe: Recipe) -> None:
+    def __init__(
+        self,
+        model: Classifier,
+        graph: TrainingGraph,
+        recipe: Recipe,
+        *,
+        on_full_graph: bool = False,
+    ) -> None:
         super().__init__(model, graph, recipe)
+        self.name = "full" if on_full_graph else "field"
         # Collected once: a walk through all modules takes as long as a small kernel.
         self._penalized: tuple[list[Tensor], list[Tensor]] = (
             [*model.global_parameters()],
@@ -37,7 +52,7 @@ class FieldEngine(GradientEngine):
 
     def _inputs(self, nodes: Tensor) -> tuple[tuple[Any, ...], Tensor | slice]:
         """What the model takes for some nodes, and the rows of its output that are theirs."""
-        if self.model.needs_all_nodes:
+        if self.model.needs_all_nodes or self.name == "full":
             return self.graph.inputs, nodes
         graph = self.graph
         field = self.model.receptive_field(graph.edge_index, len(graph.y), nodes, graph.edge_weight)

@@ -19,6 +19,8 @@ class FullGraphEngine(GradientEngine):
     All its parameters are Theta_G, penalized by `lambda_global`.
     """
 
+    name = "full"
+
     def __init__(self, model: Module, graph: TrainingGraph, recipe: Recipe) -> None:
         super().__init__(model, graph._replace(x=as_input(model, graph.x)), recipe)
         self._parts = {}

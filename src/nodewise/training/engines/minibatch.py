@@ -1,4 +1,4 @@
-"""`MinibatchEngine`: an epoch is one pass over the training nodes, in batches with sampled neighbors.
+"""`MinibatchEngine`: an epoch is one pass over the training nodes, in batches.
 
 The loss of a batch estimates that of all training nodes and their full receptive field: its
 expected value over batches and samples has the same cross-entropy (where the model is linear in
@@ -10,19 +10,20 @@ continues from a checkpoint computes the same bits, whatever the number of sampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn import BatchNorm1d
+from torch.nn.functional import cross_entropy, pad
 
 from nodewise.data.batches import BatchLoader
-from nodewise.data.in_edges import InEdges
+from nodewise.data.edge_sums import EdgeSums
 from nodewise.data.sampler import NeighborSampler, SampledBatch
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
@@ -30,14 +31,14 @@ from nodewise.models.receptive_field import ReceptiveField
 from nodewise.ops.dispatch import compile_ahead
 from nodewise.ops.sparse import Features
 from nodewise.randomness import FrozenRandom
-from nodewise.training.batching import Batching
 from nodewise.training.engines.base import Loss, Validation
 from nodewise.training.engines.batch_graph import BatchGraph
 from nodewise.training.engines.class_weights import class_weights, weighs_classes
 from nodewise.training.engines.optimized import OptimizedEngine
+from nodewise.training.engines.pyg_batch import from_pyg
+from nodewise.training.engines.resources import Resources
 from nodewise.training.engines.sampled_field import FieldMaker
 from nodewise.training.engines.transfer import moved, pinned
-from nodewise.training.processes import Processes
 from nodewise.training.recipe import Recipe
 
 # What stands for an epoch where validation nodes are sampled: their neighbors are always the same.
@@ -54,14 +55,14 @@ class Batch:
         field: The receptive field of the seeds.
         y: The classes of the seeds.
         places: The places of the seeds among the nodes that batches are made of.
-        count: How many seeds the whole batch has.
+        whole_size: How many seeds the whole batch has.
     """
 
     x: Features
     field: ReceptiveField
     y: Tensor
     places: Tensor
-    count: int
+    whole_size: int
 
 
 class MinibatchEngine(OptimizedEngine):
@@ -71,12 +72,10 @@ class MinibatchEngine(OptimizedEngine):
         model: The model.
         graph: The graph.
         recipe: The recipe.
-        workers: How many threads sample; they do not change results.
-        processes: The processes that train together, each on its part of every batch.
-        loader: Batches of the training nodes for each epoch, such as PyG's `NeighborLoader`; None
-            samples them.
+        resources: With what it computes: each process takes its part of every batch.
     """
 
+    name = "minibatch"
     model: Classifier
 
     def __init__(
@@ -84,13 +83,11 @@ class MinibatchEngine(OptimizedEngine):
         model: Classifier,
         graph: BatchGraph,
         recipe: Recipe,
-        workers: int = 1,
-        processes: Processes | None = None,
-        loader: Iterable[Any] | None = None,
+        resources: Resources = Resources(),  # noqa: B008  # immutable
     ) -> None:
-        _check(model, recipe, processes := processes or Processes())
+        _check(model, recipe, resources)
         super().__init__(model, recipe)
-        self.graph, self.workers, self.processes, self.loader = graph, workers, processes, loader
+        self.graph, self.processes, self.loader = graph, resources.processes, resources.loader
         self.epoch = 0
         self._penalized: tuple[list[Tensor], list[Tensor]] = (
             [*model.global_parameters()],
@@ -100,18 +97,18 @@ class MinibatchEngine(OptimizedEngine):
             compile_ahead(self._penalized[1][0])
         # Of the random state that the model was initialized from, so that it is the run's.
         self.seed = int(torch.randint(2**31, ()))
-        self._edges = InEdges.of(graph.csc)
-        self._parts = {part: self._part(part) for part in ("train", "val")}
+        self._edges = EdgeSums.of(graph.csc)
+        self._parts = {part: self._part(part, resources.workers) for part in ("train", "val")}
         self._class_weights = self._weights_of_classes()
 
-    def _part(self, part: str) -> _Part:
+    def _part(self, part: str, workers: int) -> _Part:
         nodes = dict(self.graph.split)[part]
         rules = [layer.aggregator.rule for layer in self.model.layers]
         dtype = next(self.model.parameters()).dtype
         fanouts = self.recipe.batching.fanouts(len(rules))
         stream = FrozenRandom(self.seed, f"neighbors of {part}")
         sampler = NeighborSampler(self.graph.csc, fanouts, int(stream.integers(2**31, 1)[0]))
-        batches = (self.recipe.batching.batch_size, part == "train", self.workers)
+        batches = (self.recipe.batching.batch_size, part == "train", workers)
         fields = FieldMaker.of(self._edges, rules, nodes, dtype)
         return _Part(nodes, BatchLoader(sampler, nodes, *batches), fields)
 
@@ -131,19 +128,19 @@ class MinibatchEngine(OptimizedEngine):
         self.model.train()
         sums, seeds = torch.zeros(_TERMS, dtype=torch.float64), 0
         for number, batch in enumerate(self._batches("train", self.epoch)):
-            self._seed(number)
+            self._seed_dropout(number)
             self.optimizer.zero_grad()
-            loss, _ = self._loss(batch, "train", 1 / batch.count)
-            if loss.total.requires_grad:
+            if len(batch.y):  # a last batch may have fewer seeds than there are processes
+                loss, _ = self._loss(batch, "train", 1 / batch.whole_size)
                 loss.total.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+                sums += batch.whole_size * _values(loss)
             self.processes.sum_gradients(self.model.parameters())
             self.optimizer.step()
-            sums += batch.count * _values(loss)
-            seeds += batch.count
+            seeds += batch.whole_size
         self.epoch += 1
-        return _loss_of(self.processes.sum(sums) / max(1, seeds))
+        return Loss(*(self.processes.sum(sums) / max(1, seeds)).unbind())
 
-    def _seed(self, number: int) -> None:
+    def _seed_dropout(self, number: int) -> None:
         """Seed dropout of a batch; no two processes drop the same."""
         place = f"dropout of batch {number} of epoch {self.epoch} in process {self.processes.rank}"
         torch.manual_seed(int(FrozenRandom(self.seed, place).integers(2**31, 1)[0]))
@@ -152,20 +149,28 @@ class MinibatchEngine(OptimizedEngine):
     def validate(self) -> Validation:
         """Loss, accuracy and logits on the validation nodes, with sampled neighbors.
 
-        The same ones in every epoch, so that epochs differ by the model alone.
+        They are the same in every epoch, so that epochs differ by the model alone.
         """
         self.model.eval()
-        nodes, y = self._parts["val"].nodes, self.graph.labels(self._parts["val"].nodes)
+        nodes = self._parts["val"].nodes
         sums = torch.zeros(_TERMS, dtype=torch.float64)
-        found: Tensor | None = None
+        found: dict[int, Tensor] = {}
         for batch in self._batches("val", _VALIDATION):
-            loss, logits = self._loss(batch, "val", 1 / len(nodes))
-            sums += _values(loss)
-            if found is None:
-                found = logits.new_zeros(len(nodes), logits.size(1))
-            found[batch.places] = logits
-        assert found is not None
-        return Validation.of(_loss_of(self.processes.sum(sums)), self.processes.sum(found), y)
+            if len(batch.y):
+                loss, logits = self._loss(batch, "val", 1 / len(nodes))
+                sums += _values(loss)
+                found |= zip(batch.places.tolist(), logits.cpu(), strict=True)
+        logits = self._of_all(found, len(nodes))
+        loss = Loss(*self.processes.sum(sums).unbind())
+        return Validation.of(loss, logits, self.graph.labels(nodes))
+
+    def _of_all(self, found: Mapping[int, Tensor], count: int) -> Tensor:
+        """The logits of all nodes of a part, of which each process has found some."""
+        width = max((len(row) for row in found.values()), default=0)
+        logits = torch.zeros(count, self.processes.largest(width))
+        for place, row in found.items():
+            logits[place] = row
+        return self.processes.sum(logits)
 
     def _loss(self, batch: Batch, part: str, share: float) -> tuple[Loss, Tensor]:
         """This process's part of the loss, and the logits of its seeds.
@@ -173,53 +178,53 @@ class MinibatchEngine(OptimizedEngine):
         Parts add up to the loss, since each is a sum over seeds, times `share` for each.
         """
         logits, modulations = self.model(batch.x, batch.field, return_modulations=True)
-        here = len(batch.y) * share
-        weights = self._class_weights if part == "train" else None
-        if weights is not None:  # of classes without training nodes it is zero
-            weights = torch.nn.functional.pad(weights, (0, logits.size(1) - len(weights)))
-        fit = cross_entropy(logits, batch.y, weights, reduction="sum") * share
+        fit = cross_entropy(logits, batch.y, self._weights_for(part, logits), reduction="sum")
         if self.recipe.optimization.loss_reduction == "sum":
             fit = fit * len(self._parts[part].nodes)
-        on_global, on_local, on_modulations = self.recipe.penalty(*self.penalized(), modulations)
-        terms = (fit, here * on_global, here * on_local, on_modulations)
+        of_global, of_local, of_modulations = self.recipe.penalty(*self.penalized(), modulations)
+        here = len(batch.y) * share
+        terms = (share * fit, here * of_global, here * of_local, of_modulations)
         return Loss(*terms, fit.new_zeros(())), logits
+
+    def _weights_for(self, part: str, logits: Tensor) -> Tensor | None:
+        """The weights of classes, one for each logit; none for validation."""
+        if part != "train" or self._class_weights is None:
+            return None
+        missing = logits.size(1) - len(self._class_weights)
+        return pad(self._class_weights, (0, missing)).to(logits.device)
 
     def _batches(self, part: str, epoch: int) -> Iterator[Batch]:
         """This process's part of each batch of an epoch, on the device."""
-        of_part = self._parts[part]
+        of_part, device = self._parts[part], self.graph.device
         if part == "train" and self.loader is not None:
             for given in self.loader:
-                yield self._moved(self._made(of_part, SampledBatch.of_pyg(given, self._edges.graph)))
+                batch = from_pyg(given, self.graph.csc, len(self.model.layers))
+                yield moved(self._made(of_part, batch), device)
             return
-        make: Callable[[SampledBatch], Batch] = lambda batch: self._made(of_part, batch)  # noqa: E731
-        with closing(of_part.loader.epoch(epoch, make, self.processes.part)) as batches:
-            for batch in batches:
-                yield self._moved(batch)
+        make = partial(self._made, of_part)
+        batches = of_part.loader.epoch(epoch, make, self.processes.part)
+        with closing(batches):  # type: ignore[type-var]
+            for made in batches:
+                yield made if device.type == "cpu" else moved(made, device)
 
     def _made(self, part: _Part, batch: SampledBatch) -> Batch:
         """A batch with all that the model takes; runs on the threads that sample."""
-        field = part.fields(batch, part.seed_weight(batch))
+        seeds, n_id = batch.n_id[: batch.batch_size], torch.from_numpy(batch.n_id)
+        # Each training seed stands for several; those of validation are added over all batches.
+        each = len(part.nodes) / batch.whole_size if part.loader.shuffle else 1.0
+        field = part.fields(batch, each)
         for block in field.blocks:
             _ = block.neighbors.reverse  # sorted here rather than where the model waits for it
-        seeds = batch.n_id[: batch.batch_size]
-        made = Batch(
-            self.graph.take(batch.n_id),
-            field,
-            self.graph.labels(seeds),
-            torch.from_numpy(batch.input_id),
-            batch.total,
-        )
+        places = torch.from_numpy(batch.input_id)
+        labels = self.graph.labels(seeds)
+        made = Batch(self.graph.take(n_id), field, labels, places, batch.whole_size)
         return pinned(made) if self.graph.device.type == "cuda" else made
-
-    def _moved(self, batch: Batch) -> Batch:
-        device = self.graph.device
-        return batch if device.type == "cpu" else moved(batch, device)
 
     @torch.no_grad()
     def logits(self) -> Tensor:
         """Logits of all nodes, from all their neighbors."""
         self.model.eval()
-        return self.graph.logits(self.model)
+        return self.graph.logits(self.model, self.recipe.batching.budget)
 
     def state(self) -> dict[str, Tensor]:
         """The optimizer's state, and the number of the epoch."""
@@ -247,5 +252,25 @@ def _values(loss: Loss) -> Tensor:
     return torch.stack([term.detach().double().cpu() for term in loss])
 
 
-def _loss_of(terms: Tensor) -> Loss:
-    return Loss(*terms.unbind())
+def _check(model: Classifier, recipe: Recipe, resources: Resources) -> None:
+    """Check that a model can be trained by mini-batches.
+
+    Raises:
+        InputError: It cannot.
+    """
+    several = resources.processes.count > 1
+    batch_norm = any(isinstance(part, BatchNorm1d) for part in model.modules())
+    reasons = {
+        "hops": (model.needs_all_nodes, "spreads features over all nodes"),
+        "consistency": (recipe.optimization.consistency > 0, "compares predictions on all nodes"),
+        "batch_norm": (
+            batch_norm and several,
+            "normalizes over all nodes, of which each process has some",
+        ),
+        "loader": (several and resources.loader is not None, "has whole batches"),
+    }
+    for key, (found, reason) in reasons.items():
+        if found:
+            raise InputError(
+                key, f"{reason}, which this process does not have", way_out=f"leave {key} out"
+            )

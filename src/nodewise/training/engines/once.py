@@ -35,6 +35,8 @@ class OnceEngine(Engine):
         learn: The function; takes the model, the graph, and its training and validation nodes.
     """
 
+    name = "once"
+
     def __init__(
         self,
         model: Module,

@@ -1,4 +1,4 @@
-"""`Reach`: how many nodes and edges each layer of a full receptive field has, and how often each."""
+"""`Reach`: the nodes and edges of each layer of a full receptive field, counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.data.csc import CscGraph
-from nodewise.data.in_edges import InEdges, IntArray
+from nodewise.data.edge_sums import EdgeSums, IntArray
 from nodewise.data.sampler import SampledBatch
 from nodewise.data.sampling_kernels import count_reached
 from nodewise.nn.block import BlockRule
@@ -41,7 +41,7 @@ class Reach:
     ways: list[NDArray[np.int32]]
 
     @classmethod
-    def of(cls, edges: InEdges, rules: Sequence[BlockRule], nodes: IntArray) -> Reach:
+    def of(cls, edges: EdgeSums, rules: Sequence[BlockRule], nodes: IntArray) -> Reach:
         """Walk back from some nodes, reading the edges of all but the first layer's targets.
 
         Args:
@@ -74,13 +74,13 @@ class Reach:
             targets, nodes = len(before), sum(batch.num_sampled_nodes[: hop + 1])
             ends = batch.ptr[: targets + 1]
             of_edges = np.repeat(before, np.diff(ends)) * multiplicity[: ends[-1]]
-            reached = np.bincount(batch.row[: ends[-1]], of_edges, nodes)
+            reached = np.bincount(batch.row[: ends[-1]], of_edges, nodes).astype(np.float64)
             reached[:targets] += before
             weights.append(reached / ways[batch.n_id[:nodes]])
         return weights
 
 
-def context_sizes(edges: InEdges, rule: BlockRule, nodes: IntArray) -> NDArray[np.int64]:
+def context_sizes(edges: EdgeSums, rule: BlockRule, nodes: IntArray) -> NDArray[np.int64]:
     """|C_v| of some nodes under a rule."""
     counts = edges.counts(nodes, loops=rule.loops != "set")
     return counts if rule.loops == "none" else counts + 1

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.data.in_edges import InEdges, IntArray
+from nodewise.data.edge_sums import EdgeSums, IntArray
 from nodewise.data.sampler import SampledBatch
 from nodewise.errors import InputError
 from nodewise.models.receptive_field import ReceptiveField
@@ -38,14 +39,14 @@ class FieldMaker:
         dtype: The type of the model's weights.
     """
 
-    edges: InEdges
+    edges: EdgeSums
     rules: Sequence[BlockRule]
     reach: Reach
     dtype: torch.dtype
 
     @classmethod
     def of(
-        cls, edges: InEdges, rules: Sequence[BlockRule], nodes: IntArray, dtype: torch.dtype
+        cls, edges: EdgeSums, rules: Sequence[BlockRule], nodes: IntArray, dtype: torch.dtype
     ) -> FieldMaker:
         """For batches of some nodes.
 
@@ -54,7 +55,10 @@ class FieldMaker:
         """
         weighted = edges.graph.edge_weight is not None
         return cls(
-            edges, [_checked(rule, weighted) for rule in rules], Reach.of(edges, rules, nodes), dtype
+            edges,
+            [_checked(rule, weighted) for rule in rules],
+            Reach.of(edges, rules, nodes),
+            dtype,
         )
 
     def __call__(self, batch: SampledBatch, seed_weight: float) -> ReceptiveField:
@@ -103,19 +107,19 @@ class FieldMaker:
         self, batch: SampledBatch, layer: _SampledEdges, rule: BlockRule, sources: int
     ) -> Floats:
         """The weight of each edge in a sum over C_v, times how many it stands for."""
-        weight = layer.weight * layer.multiplicity
+        weight: Floats = layer.weight * layer.multiplicity
         if rule.normalization == "none":
             return weight
         if rule.normalization == "count":
             sizes = context_sizes(self.edges, rule, batch.n_id[: len(layer.ptr) - 1])
-            return weight / sizes[layer.target]
+            return np.asarray(weight / sizes[layer.target])
         mass = _masses(self.edges, rule, batch.n_id[:sources])
         if rule.normalization == "mean":
-            return weight / mass[layer.target]
+            return np.asarray(weight / mass[layer.target])
         with np.errstate(divide="ignore", invalid="ignore"):
             root = mass**-0.5
         root[np.isinf(root)] = 0
-        return root[layer.row] * weight * root[layer.target]
+        return np.asarray(root[layer.row] * weight * root[layer.target])
 
     def _tensor(self, array: Floats) -> Tensor:
         return torch.from_numpy(array).to(self.dtype)
@@ -125,20 +129,23 @@ class FieldMaker:
 class _SampledEdges:
     """Edges sorted by target: `ptr`, source `row`, and the numbers that each has."""
 
-    ptr: IntArray
-    row: IntArray
-    target: IntArray
-    e_id: IntArray
-    weight: Floats
-    multiplicity: Floats
+    ptr: NDArray[Any]
+    row: NDArray[Any]
+    target: NDArray[Any]
+    e_id: NDArray[Any]
+    weight: NDArray[Any]
+    multiplicity: NDArray[Any]
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.row, self.target, self.e_id, self.weight, self.multiplicity
 
     def first(self, targets: int) -> _SampledEdges:
         """Those of the first targets."""
         edges = slice(int(self.ptr[targets]))
-        arrays = (self.row, self.target, self.e_id, self.weight, self.multiplicity)
-        return _SampledEdges(self.ptr[: targets + 1], *(array[edges] for array in arrays))
+        return _SampledEdges(self.ptr[: targets + 1], *(array[edges] for array in self._arrays))
 
-    def under(self, rule: BlockRule, edges: InEdges, nodes: IntArray) -> _SampledEdges:
+    def under(self, rule: BlockRule, edges: EdgeSums, nodes: IntArray) -> _SampledEdges:
         """With the loops that a rule takes out and adds; added ones are the last of their target.
 
         Args:
@@ -159,30 +166,21 @@ class _SampledEdges:
     def _where(self, keep: NDArray[np.bool_]) -> _SampledEdges:
         counts = np.bincount(self.target[keep], minlength=len(self.ptr) - 1)
         ptr = np.concatenate([[0], np.cumsum(counts)])
-        arrays = (self.row, self.target, self.e_id, self.weight, self.multiplicity)
-        return _SampledEdges(ptr, *(array[keep] for array in arrays))
+        return _SampledEdges(ptr, *(array[keep] for array in self._arrays))
 
     def _with_loops(self, weight: Floats) -> _SampledEdges:
         targets = np.arange(len(self.ptr) - 1)
         ptr = self.ptr + np.arange(len(self.ptr))
         at, loops = np.arange(len(self.row)) + self.target, ptr[1:] - 1
 
-        def joined(of_edges: NDArray[np.generic], of_loops: object) -> NDArray[np.generic]:
-            out = np.empty(int(ptr[-1]), of_edges.dtype)
-            out[at], out[loops] = of_edges, of_loops
-            return out
-
-        return _SampledEdges(
-            ptr,
-            joined(self.row, targets),
-            joined(self.target, targets),
-            joined(self.e_id, -1),
-            joined(self.weight, weight),
-            joined(self.multiplicity, 1.0),
-        )
+        found = []
+        for array, of_loops in zip(self._arrays, (targets, targets, -1, weight, 1.0), strict=True):
+            found.append(np.empty(int(ptr[-1]), array.dtype))
+            found[-1][at], found[-1][loops] = array, of_loops
+        return _SampledEdges(ptr, *found)
 
 
-def _sampled_edges(edges: InEdges, batch: SampledBatch) -> _SampledEdges:
+def _sampled_edges(edges: EdgeSums, batch: SampledBatch) -> _SampledEdges:
     """The edges of a batch, with the numbers that the graph gives them."""
     counts = np.diff(batch.ptr)
     target = np.repeat(np.arange(len(counts)), counts)
@@ -194,7 +192,7 @@ def _sampled_edges(edges: InEdges, batch: SampledBatch) -> _SampledEdges:
     return _SampledEdges(batch.ptr, batch.row, target, batch.e_id, weight, multiplicity)
 
 
-def _masses(edges: InEdges, rule: BlockRule, nodes: IntArray) -> Floats:
+def _masses(edges: EdgeSums, rule: BlockRule, nodes: IntArray) -> Floats:
     """The sum of the weights of each node's C_v in the graph."""
     sums = edges.sums(nodes, loops=rule.loops != "set")
     if rule.loops == "none":

@@ -24,7 +24,7 @@ def moved(item: Item, device: torch.device) -> Item:
 
 def pinned(item: Item) -> Item:
     """The same item in page-locked memory, from which devices copy by themselves."""
-    return _mapped(item, Tensor.pin_memory)
+    return _mapped(item, lambda tensor: tensor.pin_memory())
 
 
 def _mapped(item: Item, change: Callable[[Tensor], Tensor]) -> Item:

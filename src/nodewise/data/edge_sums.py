@@ -1,4 +1,4 @@
-"""`InEdges`: what a sampled batch has to know of all edges of its nodes: how many, and their sum."""
+"""`EdgeSums`: what a sampled batch has to know of all edges of its nodes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.data.csc import CscGraph
-from nodewise.data.sampling_kernels import sum_in_edges
+from nodewise.data.sampling_kernels import sum_edges
 
 IntArray = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class InEdges:
+class EdgeSums:
     """Numbers of edges that lead to each node, and sums of their weights.
 
     Attributes:
@@ -33,13 +33,13 @@ class InEdges:
     mass: NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, graph: CscGraph) -> InEdges:
+    def of(cls, graph: CscGraph) -> EdgeSums:
         """Read all edges once."""
         weight, size = graph.edge_weight, graph.num_nodes
         loops = np.zeros(size, np.int32)
         sums = [np.zeros(0 if weight is None else size) for _ in range(3)]
         given = np.zeros(0) if weight is None else weight
-        found = sum_in_edges(graph.colptr, graph.row, given, loops, *sums)
+        found = sum_edges(graph.colptr, graph.row, given, loops, *sums)
         of_weights = (None, None, None) if weight is None else sums
         return cls(graph, loops if found else None, *of_weights)
 
