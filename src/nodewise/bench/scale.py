@@ -1,66 +1,165 @@
-"""`nodewise bench scale`: the time of an edge as the graph grows, degree and width fixed."""
+"""`nodewise bench scale`: the time of a training node as the graph grows, in files.
+
+Each point is measured in a process of its own: mini-batches with sampled neighbors, features and
+edges in memory-mapped files. The numbers of seeds, neighbors and features are the same for all
+graphs, so that time per seed would be the same if memory had one speed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from shutil import disk_usage, rmtree
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, Final
 
+import numpy as np
 import torch
 
-from nodewise.bench.memory import extra_peak_mb
-from nodewise.bench.timing import side_by_side
+from nodewise.bench.memory import in_child, watch_resident
+from nodewise.bench.memory_limit import join_group, memory_limit
+from nodewise.bench.planted import PlantedGraph
+from nodewise.data.splits.split import Split
+from nodewise.data.store import GraphStore
 from nodewise.errors import InputError
-from nodewise.nn.localized_conv import LocalizedConv
+from nodewise.models.zoo import build_model
+from nodewise.randomness import FrozenRandom
+from nodewise.training.engines.batch_graph import StoredGraph
+from nodewise.training.engines.minibatch import MinibatchEngine
+from nodewise.training.freed_memory import keep_freed_memory
+from nodewise.training.recipe import load_recipe
 
-DEGREE, WIDTH, OUT, BOTTLENECK = 10, 64, 8, 8
-EDGES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
-
-
-def layer_job(edges: int) -> Callable[[], None]:
-    """A localized layer, forward and backward, on a random graph with so many edges."""
-    nodes = edges // DEGREE
-    make = torch.Generator().manual_seed(0)
-    x = torch.randn(nodes, WIDTH, generator=make)
-    edge_index = torch.randint(nodes, (2, edges), generator=make)
-    conv = LocalizedConv(WIDTH, OUT, "mean", bottleneck=BOTTLENECK)
-
-    def job() -> None:
-        out, modulations = conv(x, edge_index, return_modulations=True)
-        squares = [part for one in modulations for part in (one.scale_squares, one.shift_squares)]
-        torch.autograd.grad(out.sum() + torch.stack(squares).sum(), list(conv.parameters()))
-
-    return job
+SIZES: Final = (10_000, 100_000, 1_000_000, 5_000_000)
+MODEL: Final = "LGCN"
+SETTINGS: Final = {"hidden_channels": 64, "fanout": "10", "batch_size": 256}
+LABELED: Final = 0.5
+SEEDS: Final = 16_384  # in a pass, at most
+PASSES: Final = 3
+_BYTES_OF_EDGE, _BYTES_OF_NODE = 4, 17  # in a store, besides features
 
 
 def bench_scale(
-    edges: Sequence[int] = EDGES,
-    repeats: int = 5,
+    sizes: Sequence[int] = SIZES,
+    folder: Path | None = None,
+    limit: int | None = None,
     progress: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Measure, and return the figures under the keys of the command."""
-    points: list[dict[str, Any]] = []
-    for count in edges:
-        progress(f"{count:,} edges")
-        taken = side_by_side({"layer": layer_job(count)}, repeats)["layer"]
-        points.append(
-            {
-                "nodes": count // DEGREE,
-                "edges": count,
-                "seconds": taken,
-                "seconds_per_edge": taken / count,
-                "seconds_per_seed": taken / (count // DEGREE),
-                "peak_mb": extra_peak_mb(layer_job, count),
-            }
-        )
-    costs = [point["seconds_per_edge"] for point in points]
+    """Measure, and return the figures under the keys of the command.
+
+    Args:
+        sizes: Numbers of nodes.
+        folder: Where graphs are written, and kept for the next time; None for a temporary folder.
+        limit: How many bytes of memory each process may use, page cache included; None for all.
+        progress: Told what is done.
+
+    Raises:
+        InputError: The disk is too small, or no limit can be set here.
+        RunError: A process ended early, for instance for lack of memory.
+    """
+    points = []
+    with _folder_for(folder) as place:
+        for size in sizes:
+            settings = PlantedGraph(size, labeled=LABELED)
+            _check_room(place, settings)
+            progress(f"{size:,} nodes: writing")
+            graph = settings.write(place / str(size))
+            progress(f"{size:,} nodes, {graph.num_edges:,} edges: training")
+            points.append(_point(graph, limit))
+            if folder is None:
+                rmtree(graph.folder)
+    costs = [point["seconds_per_seed"] for point in points]
     return {
         "threads": torch.get_num_threads(),
-        "degree": DEGREE,
-        "width": WIDTH,
+        "model": MODEL,
+        **SETTINGS,
+        "limit_mb": None if limit is None else limit / 1e6,
         "points": points,
         "flatness": max(costs) / min(costs),
     }
+
+
+def _point(graph: GraphStore, limit: int | None) -> dict[str, Any]:
+    with ExitStack() as stack:
+        group = None if limit is None else stack.enter_context(memory_limit(limit))
+        found = in_child(measure, graph.folder, group)
+    return {"nodes": graph.num_nodes, "edges": graph.num_edges, **found}
+
+
+def measure(folder: Path, group: Path | None = None) -> dict[str, Any]:
+    """Train on a store; the seconds of a training node, and the peak memory of this process.
+
+    Args:
+        folder: The store.
+        group: The control group to join first, or None.
+    """
+    if group is not None:
+        join_group(group)
+    keep_freed_memory()  # as `nodewise train` does
+    with watch_resident() as resident:
+        began = perf_counter()
+        engine, seeds = engine_of(GraphStore.open(folder))
+        prepared = perf_counter() - began
+        engine.step()  # compiles, and brings pages into memory
+        taken = [_seconds_of_pass(engine, seeds) for _ in range(PASSES)]
+    return {
+        "seconds_per_seed": median(taken),
+        "peak_mb": resident.peak,
+        "anonymous_mb": resident.anonymous,
+        "prepare_seconds": prepared,
+    }
+
+
+def engine_of(graph: GraphStore) -> tuple[MinibatchEngine, int]:
+    """A model on a graph, and how many training nodes it has."""
+    split = graph.split
+    assert split is not None
+    draw = FrozenRandom(0, "seeds of bench scale")
+    train = np.sort(split.train[draw.permutation(len(split.train))[:SEEDS]])
+    few = Split(train, split.val[:1], np.zeros(0, np.int64))
+    recipe = load_recipe("nodewise", MODEL, overrides=SETTINGS)
+    torch.manual_seed(0)
+    sizes = (graph.num_features, len(graph.classes), graph.num_nodes)
+    model = build_model(MODEL, *sizes, **vars(recipe.architecture))
+    features = recipe.optimization.features
+    return MinibatchEngine(model, StoredGraph(graph, few, features), recipe), len(train)
+
+
+def _seconds_of_pass(engine: MinibatchEngine, seeds: int) -> float:
+    """The seconds of a training node, over as many epochs as it takes to train `SEEDS` of them."""
+    epochs, began = -(-SEEDS // seeds), perf_counter()
+    for _ in range(epochs):
+        engine.step()
+    return (perf_counter() - began) / (epochs * seeds)
+
+
+@contextmanager
+def _folder_for(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+        return
+    with TemporaryDirectory(prefix="nodewise-scale-") as place:
+        yield Path(place)
+
+
+def _check_room(folder: Path, graph: PlantedGraph) -> None:
+    """Check the disk before minutes are spent on writing.
+
+    Raises:
+        InputError: There is no room for the graph.
+    """
+    node = 4 * graph.width + _BYTES_OF_NODE + _BYTES_OF_EDGE * graph.degree
+    needed, free = graph.num_nodes * node, disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            str(folder),
+            f"has no room for a graph of {graph.num_nodes:,} nodes, {needed / 1e9:.1f} GB",
+            value=f"{free / 1e9:.1f} GB",
+            way_out="name a folder on a larger disk with --folder, or smaller --sizes",
+        )
 
 
 def check_plot(path: Path) -> None:
@@ -79,21 +178,21 @@ def check_plot(path: Path) -> None:
 
 
 def plot_scale(figures: dict[str, Any], path: Path) -> None:
-    """Draw the cost of an edge against the number of edges."""
+    """Draw the time of a training node against the number of nodes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    edges = [point["edges"] for point in figures["points"]]
-    cost = [1e9 * point["seconds_per_edge"] for point in figures["points"]]
-    axes.plot(edges, cost, "o-", color="#0072B2")
+    nodes = [point["nodes"] for point in figures["points"]]
+    cost = [1e6 * point["seconds_per_seed"] for point in figures["points"]]
+    axes.plot(nodes, cost, "o-", color="#0072B2")
     axes.set_xscale("log")
     axes.set_ylim(0, 1.25 * max(cost))
-    axes.set_xlabel("edges")
-    axes.set_ylabel("nanoseconds per edge, forward and backward")
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("microseconds per training node")
     axes.set_title(
-        f"A localized layer, degree {figures['degree']}, width {figures['width']}, "
-        f"{figures['threads']} threads"
+        f"{figures['model']}, width {figures['hidden_channels']}, {figures['fanout']} neighbors "
+        f"at each hop, {figures['threads']} threads"
     )
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)

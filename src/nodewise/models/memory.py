@@ -131,10 +131,13 @@ def part_cost(layer: LayerRows) -> int:
     return int(_SLACK * (_NUMBER * (layer.node + layer.edge) + _EDGE))
 
 
-def memory_budget(text: str | None) -> int:
+def memory_budget(text: str | None, option: str = "--memory") -> int:
     """The bytes that a text such as "4GB", "500 MB" or "2GiB" stands for.
 
-    Without a text it is half of the memory of the machine, or of the limit set for its processes.
+    Args:
+        text: The size; None for half of the memory of the machine, or of the limit that is set for
+            its processes.
+        option: Where it was given, for the error.
 
     Raises:
         InputError: The text is not a size.
@@ -143,7 +146,7 @@ def memory_budget(text: str | None) -> int:
         return int(_machine_bytes() // 2)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i)?b?|b)\s*", text.lower())
     if found is None or float(found[1]) <= 0:
-        raise InputError("--memory", "is not a size", value=text, way_out="write 4GB, or 500MB")
+        raise InputError(option, "is not a size", value=text, way_out="write 4GB, or 500MB")
     number, unit, binary = found.groups()
     factor = _UNITS.get(unit, 1)
     if binary:
