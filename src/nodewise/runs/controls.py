@@ -15,6 +15,7 @@ from nodewise.io import write_json
 from nodewise.ops.sparse import SparseRows, take_rows
 from nodewise.runs.folder import CONFIG, RunFolder
 from nodewise.runs.run import Task, train
+from nodewise.training.engines.resources import Resources
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import load_recipe
 
@@ -89,7 +90,9 @@ def _trained(task: Task, model: str) -> dict[str, Any]:
     """The scores of a model of scikit-learn, trained for this task."""
     keys = {key: task.recipe.settings[key] for key in ("metric", "class_weight")}
     recipe = load_recipe("nodewise", model, None, keys)
+    # One process trains it, whoever trained the task.
     control = replace(task, model=model, recipe=recipe, build=None, refit=None)
+    control = replace(control, resources=Resources())
     return _scores(train(control, 0).record)
 
 

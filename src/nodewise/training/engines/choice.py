@@ -46,14 +46,14 @@ def choose_engine(
         InputError: The engine cannot train this model, or not with these resources.
     """
     choice = _choice(model, sizes, batching, resources, in_memory)
-    if choice.engine == "minibatch" and not isinstance(model, Classifier):
-        raise InputError(
-            "engine",
-            "'minibatch' trains stacks of layers of the zoo only",
-            value=type(model).__name__,
-            way_out="leave it out, or choose a model such as LGCN, SAGE or GCN",
-        )
     if choice.engine == "minibatch":
+        if not isinstance(model, Classifier):
+            raise InputError(
+                "engine",
+                "'minibatch' trains stacks of layers of the zoo only",
+                value=type(model).__name__,
+                way_out="leave it out, or choose a model such as LGCN, SAGE or GCN",
+            )
         batching.fanouts(len(model.layers))
     elif resources.processes.count > 1:
         raise InputError(
