@@ -11,6 +11,7 @@ from nodewise.errors import GraphError
 
 META: Final = "store.json"
 FORMAT: Final = "nodewise store 1"
+UNFINISHED: Final = ".parts"  # the folder in which a conversion works
 _FIELDS: Final[Mapping[str, type]] = {
     "nodes": int,
     "edges": int,
@@ -29,6 +30,11 @@ def is_store(path: Path) -> bool:
     return (path / META).is_file()
 
 
+def was_to_be_store(path: Path) -> bool:
+    """Whether a folder is a store, complete or not."""
+    return is_store(path) or (path / UNFINISHED).exists() or (path / "x.npy").exists()
+
+
 def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `store.json`.
 
@@ -37,7 +43,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
     """
     path = folder / META
     if not path.is_file():
-        unfinished = (folder / "x.npy").exists()
+        unfinished = was_to_be_store(folder)
         raise GraphError(
             str(folder),
             "is a store that was not completed" if unfinished else "is not a store",
