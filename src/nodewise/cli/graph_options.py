@@ -25,7 +25,7 @@ Nodes = Annotated[
     Path | None,
     typer.Option(
         "--nodes",
-        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node.",
+        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node, a store's folder.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -153,12 +153,13 @@ def flag_of(option: str) -> str:
 
 
 def _edges_of(nodes: Path) -> Path | None:
-    """The file of edges that belongs to one of nodes; an npz file has its edges within."""
+    """The file of edges that belongs to one of nodes; an npz file or a store has its own."""
     from nodewise.data.sources.released import edges_beside, is_released
+    from nodewise.data.store_meta import is_store
 
     if is_released(nodes):
         return edges_beside(nodes)
-    if nodes.suffix == ".npz":
+    if nodes.suffix == ".npz" or is_store(nodes.expanduser()):
         return None
     raise InputError("--edges", "is missing beside --nodes", way_out="give the table of edges")
 

@@ -16,6 +16,7 @@ from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
+from nodewise.data.store_meta import META, is_store
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task
@@ -101,7 +102,8 @@ def _shared(source: str, root: Path | None, stamps: object) -> GraphTable:
 def file_stamps(source: Mapping[str, Any]) -> tuple[tuple[str, int, int], ...]:
     """Path, size and time of change of a source's files: equal for the same content."""
     found = (Path(path).resolve() for path in source.get("files", {}).values())
-    stats = ((path, path.stat()) for path in found if path.exists())
+    files = (path / META if is_store(path) else path for path in found)
+    stats = ((path, path.stat()) for path in files if path.exists())
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
