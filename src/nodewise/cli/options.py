@@ -22,6 +22,12 @@ Threads = Annotated[
 Device = Annotated[
     str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps, ...")
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", help="How much memory may be used, such as 4GB (default: half of all)."
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(

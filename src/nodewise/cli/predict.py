@@ -11,6 +11,7 @@ from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
 from nodewise.cli.options import (
     Device,
     Json,
+    Memory,
     Quiet,
     Root,
     Run,
@@ -22,10 +23,14 @@ from nodewise.cli.options import (
 
 if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
+    from nodewise.runs.whole_graph import WholeGraph
 
 DatasetName = Annotated[
     str | None,
-    typer.Argument(help="A data set with the same features (default: the graph of training)."),
+    typer.Argument(
+        help="A data set or a folder of `nodewise convert` with the same features (default: the "
+        "graph of training)."
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
 Embeddings = Annotated[
@@ -43,6 +48,7 @@ def predict(
     embeddings: Embeddings = None,
     root: Root = None,
     device: Device = "cpu",
+    memory: Memory = None,
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -53,6 +59,9 @@ def predict(
     run that was trained on tables also predicts later ones with the same columns, larger or not;
     they need no labels. A run that was stopped by Ctrl-C predicts with its best epoch so far.
 
+    A graph whose layers would not fit into `--memory` is computed layer by layer, a part of the
+    nodes at a time, and the rows are written as they come.
+
     **Examples**
 
     - `nodewise predict runs/mine`
@@ -61,33 +70,55 @@ def predict(
     """
     set_threads(threads)
     check_device(device)
-    from nodewise.runs.export import write_embeddings, write_predictions
+    from nodewise.models.memory import memory_budget
+    from nodewise.runs.export import write_outputs
+    from nodewise.runs.progress import part_progress
     from nodewise.runs.saved import load_run
+    from nodewise.training.inference import Inference
 
     _check_paths(out, embeddings)
+    budget = memory_budget(memory)
     model = load_run(run, device=device)
     files = files_of(nodes, edges)
-    graph = graph_of_run(model, dataset, files, root)
-    data = graph.data.to(device)
+    graph = _graph(model, dataset, files, root, device, quiet)
     if threads is None:
-        set_threads_for(data.edge_index.size(1))
-    if files and not quiet:
-        typer.echo(str(graph.summary))
-    logits = model.logits(data)
-    rows = None if embeddings is None else model.embeddings(data)
-    write_predictions(out, graph.ids, logits, model.class_names)
-    if embeddings is not None and rows is not None:
-        write_embeddings(embeddings, graph.ids, rows)
+        set_threads_for(graph.num_edges)
+    with part_progress("predicting", quiet) as watch:
+        how = Inference(budget, out.resolve().parent, watch)
+        outputs = model.outputs(graph.data, how, embeddings is not None)
+        write_outputs(outputs, graph.names, model.class_names, out, embeddings)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
-        typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
+        typer.echo(f"{graph.num_nodes} predictions of {model.folder} in {out}")
         if interrupted:
             typer.echo(_about_stopped(model))
     if json:
         from json import dumps
 
-        about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
+        about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
         typer.echo(dumps({**about, "interrupted": interrupted}))
+
+
+def _graph(
+    model: SavedRun,
+    dataset: str | None,
+    files: dict[str, str],
+    root: Path | None,
+    device: str,
+    quiet: bool,
+) -> WholeGraph:
+    """The graph that is asked for; a store's stays in its files."""
+    from nodewise.data.store import GraphStore, is_store
+    from nodewise.runs.whole_graph import WholeGraph, open_source
+
+    if dataset is not None and not files and is_store(Path(dataset)):
+        return WholeGraph.of_store(GraphStore.open(dataset))
+    if dataset is None and not files and "store" in model.config["graph"]:
+        return WholeGraph.of_store(open_source(model.config["graph"]))
+    graph = graph_of_run(model, dataset, files, root)
+    if files and not quiet:
+        typer.echo(str(graph.summary))
+    return WholeGraph.of_table(graph, device)
 
 
 def _about_stopped(model: SavedRun) -> str:

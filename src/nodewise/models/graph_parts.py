@@ -16,7 +16,7 @@ from nodewise.nn.block import Block, BlockRule, build_part
 _EDGES_AT_ONCE = 1 << 22  # for the masses, which need no rows of features
 
 
-class InEdges(Protocol):
+class EdgesByTarget(Protocol):
     """The edges sorted by target, in arrays that may be memory-mapped, such as `CscGraph`."""
 
     @property
@@ -41,7 +41,7 @@ class GraphParts:
         device: Where blocks are built.
     """
 
-    def __init__(self, graph: InEdges, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, graph: EdgesByTarget, dtype: torch.dtype, device: torch.device) -> None:
         self.graph, self.dtype, self.device = graph, dtype, device
         self.num_nodes = len(graph.colptr) - 1
         self._masses: dict[BlockRule, Tensor] = {}

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from nodewise.models.classifier import Classifier, of_targets
-from nodewise.models.graph_parts import GraphParts, InEdges
+from nodewise.models.graph_parts import EdgesByTarget, GraphParts
 from nodewise.models.linear_ends import Front
 from nodewise.models.memory import layer_rows, part_cost
-from nodewise.models.stored_rows import Rows, StoredRows
+from nodewise.models.stored_rows import Rows, RowsInMemory, StoredRows
 from nodewise.nn.aggregators.sums import GCN_RULE
 from nodewise.nn.base_conv import dense_rows
 from nodewise.nn.block import Block, BlockRule
@@ -39,12 +39,13 @@ class Outputs(NamedTuple):
     Attributes:
         nodes: Their numbers.
         logits: Their logits, shape (n, classes).
-        embedding: The input of the last layer, as `Classifier.embed` returns it, shape (n, width).
+        embedding: The input of the last layer, as `Classifier.embed` returns it, shape (n, width);
+            None if it was not asked for.
     """
 
     nodes: range
     logits: Tensor
-    embedding: Tensor
+    embedding: Tensor | None = None
 
 
 class Layerwise:
@@ -63,7 +64,7 @@ class Layerwise:
         self,
         model: Classifier,
         x: Rows,
-        graph: InEdges,
+        graph: EdgesByTarget,
         memory: int,
         folder: Path | None = None,
         watch: Watch = lambda done, total: None,
@@ -99,6 +100,13 @@ class Layerwise:
         for i in range(self.model.depth - 1):
             rows = self._stored(partial(self._layer, i, rows))
             yield rows
+
+    def layer_inputs(self) -> list[Features]:
+        """The input of every layer, as `Classifier.layer_inputs` returns it, in memory."""
+        every = torch.arange(self.parts.num_nodes)
+        return [
+            rows.x if isinstance(rows, RowsInMemory) else rows.take(every) for rows in self.inputs()
+        ]
 
     @torch.no_grad()
     def first_layer(self) -> Iterator[tuple[range, Features, Block | None]]:

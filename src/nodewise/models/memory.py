@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from functools import singledispatch
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -30,8 +31,14 @@ _NUMBER = 4  # bytes of a float32
 # Source, target, offset and place of an edge in int64, once by target and once by source, and the
 # copies that sorting them makes.
 _EDGE = 72
+# What measured peaks have beyond the rows: gaps between blocks of the C library, small tensors.
+_SLACK = 1.25
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
-_CGROUP = Path("/sys/fs/cgroup/memory.max")
+# The limit of a container, in the second and in the first version of control groups.
+_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 _UNKNOWN = 8 * 1000**3  # where the system does not say how much memory there is
 
 
@@ -52,7 +59,7 @@ def forward_bytes(model: Module, nodes: int, edges: int) -> int:
     """
     layers = layer_rows(model)
     largest = max((_numbers(layer, nodes, edges) for layer in layers), default=0)
-    return _NUMBER * largest + (_EDGE * (nodes + edges) if layers else 0)
+    return int(_SLACK * (_NUMBER * largest + _EDGE * (nodes + edges) * bool(layers)))
 
 
 def step_bytes(model: Module, nodes: int, edges: int) -> int:
@@ -66,7 +73,7 @@ def step_bytes(model: Module, nodes: int, edges: int) -> int:
     sizes = [_numbers(layer, nodes, edges) for layer in layer_rows(model)]
     numbers = sum(sizes) + max(sizes, default=0)
     # Training and validation nodes have a receptive field each, cut out of the full graph.
-    return _NUMBER * numbers + 3 * _EDGE * (nodes + edges) * bool(sizes)
+    return int(_SLACK * (_NUMBER * numbers + 3 * _EDGE * (nodes + edges) * bool(sizes)))
 
 
 def _numbers(layer: LayerRows, nodes: int, edges: int) -> int:
@@ -116,12 +123,12 @@ def _conv_rows(conv: BaseConv) -> LayerRows:
     products = sum(
         weight.size(0) * weight.size(1) for weight in conv.local_parameters() if weight.dim() == 3
     )
-    return LayerRows(width + 2 * out + products, 2 * out if conv.forms_messages else conv.heads)
+    return LayerRows(width + 2 * out + products, conv.rows_per_edge * out or conv.heads)
 
 
 def part_cost(layer: LayerRows) -> int:
     """The bytes of a target, or of an edge with its source, where a layer is computed in parts."""
-    return _NUMBER * (layer.node + layer.edge) + _EDGE
+    return int(_SLACK * (_NUMBER * (layer.node + layer.edge) + _EDGE))
 
 
 def memory_budget(text: str | None) -> int:
@@ -133,7 +140,7 @@ def memory_budget(text: str | None) -> int:
         InputError: The text is not a size.
     """
     if text is None:
-        return _machine_bytes() // 2
+        return int(_machine_bytes() // 2)
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(?:([kmgt])(i)?b?|b)\s*", text.lower())
     if found is None or float(found[1]) <= 0:
         raise InputError("--memory", "is not a size", value=text, way_out="write 4GB, or 500MB")
@@ -144,16 +151,20 @@ def memory_budget(text: str | None) -> int:
     return int(float(number) * factor)
 
 
-def _machine_bytes() -> int:
+def _machine_bytes() -> float:
     """The memory of the machine, or the limit that is set for its processes, if that is less."""
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         there = _UNKNOWN
+    return min(there, *map(_limit, _LIMITS))
+
+
+def _limit(path: Path) -> float:
     try:
-        return min(there, int(_CGROUP.read_text()))
+        return int(path.read_text())
     except (OSError, ValueError):  # no such limit: the file says "max", or is not there
-        return there
+        return inf
 
 
 def as_size(count: int) -> str:

@@ -217,9 +217,12 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         )
 
     @property
-    def forms_messages(self) -> bool:
-        """Whether a row for every edge is formed, (E, H, out)."""
-        return not self._may_sum_first or (self.training and self.drop_rates.weight > 0)
+    def rows_per_edge(self) -> int:
+        """How many rows of every edge, (E, H, out), are there at once; none where sums come first.
+
+        Estimates of memory need it.
+        """
+        raise NotImplementedError
 
     def _global_products(self, x: Features) -> Tensor:
         """W h_u (sources, H, out), the same W everywhere."""

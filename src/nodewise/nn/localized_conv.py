@@ -186,9 +186,9 @@ class LocalizedConv(BaseConv):
         return (out, Modulations(modulations)) if return_modulations else out
 
     @property
-    def forms_messages(self) -> bool:
-        """Whether a row for every edge is formed, (E, H, out)."""
-        return not self._sums_first()
+    def rows_per_edge(self) -> int:
+        """Two, before and after the edge level or dropout; none where sums come first."""
+        return 0 if self._sums_first() else 2
 
     def _sums_first(self) -> bool:
         """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
@@ -216,8 +216,7 @@ class LocalizedConv(BaseConv):
             z = self._global_sums(inputs)[0] if sums_first else self._global_messages(x, block)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(rows, block)
-            expands = (node.to_scale.expand, node.to_shift.expand)
-            scale, shift = zip(codes, expands, strict=True)
+            scale, shift = node.with_expansions(codes)
             drop = DropConnect.draw(self.drop_rates.weight, self.training)
             neighbors = block.neighbors
             if sums_first:
@@ -229,6 +228,29 @@ class LocalizedConv(BaseConv):
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
         localized, of_bias = bias(base, *products[-2:], block.sample)
         return z, localized, [*modulations, of_bias]
+
+    def node_codes(
+        self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None = None
+    ) -> list[Tensor]:
+        """The codes from which the node level generates scale and shift, (targets, H, k) each.
+
+        They are all that the node level needs of the graph, and no message is formed for them.
+
+        Args:
+            x: The rows, as `forward` takes them.
+            edge_index: The edges, as `forward` takes them.
+            edge_weight: The weight of each edge, or None.
+
+        Raises:
+            InputError: The conv has no node level.
+        """
+        if self.node_modulator is None:
+            raise InputError("node_level", "is switched off", way_out="take a conv that has it")
+        x, _, block = self._inputs(x, edge_index, edge_weight)
+        rows, reduces = GeneratorRows(x, self.generator_row_sum), self.node_modulator.reduces
+        if not reduces:
+            return self._unreduced_codes(rows, block)
+        return self._times_context(rows, block, reduces)
 
     def _times_context(
         self, rows: GeneratorRows, block: Block, weights: Sequence[Tensor]

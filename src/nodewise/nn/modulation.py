@@ -176,6 +176,12 @@ class NodeModulator(Module):
         """The narrow layers of both generators, or nothing where there are none."""
         return [gen.reduce for gen in (self.to_scale, self.to_shift) if gen.reduce is not None]
 
+    def with_expansions(
+        self, codes: Sequence[Tensor]
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Codes of scale and shift, each with the matrix that makes it of them."""
+        return (codes[0], self.to_scale.expand), (codes[1], self.to_shift.expand)
+
     def modulation(
         self,
         scale: tuple[Tensor, Tensor],

@@ -1,95 +1,89 @@
-"""Predictions and embeddings as tables, a row for each node, in CSV or Parquet."""
+"""Predictions and embeddings as tables, a row for each node, in CSV or Parquet.
+
+Rows are written as they are computed, so that a table may be larger than memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor
-from torch.nn import Module
 
 from nodewise.errors import InputError
 from nodewise.io import replacing, writing
-from nodewise.models.baselines.deepwalk import DeepWalk
-from nodewise.models.classifier import Classifier
+from nodewise.models.layerwise import Outputs
+
+_AT_ONCE = 1 << 16  # rows
+
+# The names of the nodes from one number to before another.
+Names = Callable[[int, int], Iterable[object]]
+Append = Callable[[Any], None]
 
 
-def write_predictions(
-    path: Path, ids: Iterable[object], logits: Tensor, class_names: Sequence[str]
+def write_outputs(
+    outputs: Iterable[Outputs],
+    names: Names,
+    class_names: Sequence[str],
+    out: Path,
+    embeddings: Path | None = None,
 ) -> None:
-    """Write `id, prediction, p_<class> ...`, a row for each node.
+    """Write a table of predictions, and one of embeddings if there is a path for it.
+
+    Predictions are `id, prediction, p_<class> ...`, embeddings `id, e0, e1, ...`. Files are written
+    completely or not at all, also when computing the outputs fails.
 
     Args:
-        path: A .csv or .parquet file; it is written completely or not at all.
-        ids: A name for each node.
-        logits: Shape (nodes, classes).
+        outputs: Logits and embeddings, in the order of the nodes.
+        names: The names of nodes.
         class_names: A name for each class.
+        out: A .csv or .parquet file.
+        embeddings: A .csv or .parquet file, or None.
 
     Raises:
-        InputError: The file's ending is neither.
-        RunError: The file cannot be written.
+        InputError: A file's ending is neither.
+        RunError: A file cannot be written.
     """
+    check_table_path("--out", out)
+    if embeddings is not None:
+        check_table_path("--embeddings", embeddings)
+    with ExitStack() as stack:
+        predictions = stack.enter_context(_table(out, "%.6g"))
+        others = None if embeddings is None else stack.enter_context(_table(embeddings))
+        for nodes, logits, rows in _pieces(outputs):
+            ids = list(names(nodes.start, nodes.stop))
+            predictions(_predictions(ids, logits, class_names))
+            if others is not None and rows is not None:
+                others(_embeddings(ids, rows))
+
+
+def _pieces(outputs: Iterable[Outputs]) -> Iterator[Outputs]:
+    """The same outputs, few enough nodes at a time for a table in memory."""
+    for nodes, logits, rows in outputs:
+        for start in range(0, len(nodes), _AT_ONCE):
+            piece = slice(start, start + _AT_ONCE)
+            yield Outputs(nodes[piece], logits[piece], None if rows is None else rows[piece])
+
+
+def _predictions(ids: list[object], logits: Tensor, class_names: Sequence[str]) -> Any:
     import pandas as pd
 
-    check_table_path("--out", path)
     columns = [f"p_{name}" for name in class_names]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
     frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
-    frame.insert(0, "id", list(ids))
-    _write(path, frame, "%.6g")
+    frame.insert(0, "id", ids)
+    return frame
 
 
-def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
-    """Write `id, e0, e1, ...`, a row for each node.
-
-    Args:
-        path: A .csv or .parquet file; it is written completely or not at all.
-        ids: A name for each node.
-        rows: Shape (nodes, width).
-
-    Raises:
-        InputError: The file's ending is neither.
-        RunError: The file cannot be written.
-    """
+def _embeddings(ids: list[object], rows: Tensor) -> Any:
     import pandas as pd
 
-    check_table_path("--embeddings", path)
-    columns = [f"e{i}" for i in range(rows.size(1))]
-    frame = pd.DataFrame(rows.cpu().numpy(), columns=columns)
-    frame.insert(0, "id", list(ids))
-    _write(path, frame)
-
-
-@singledispatch
-def embed(model: Module, *inputs: Any) -> Tensor:
-    """The input of a model's last layer, shape (nodes, width).
-
-    Args:
-        model: The model.
-        *inputs: The arguments of its `forward`.
-
-    Raises:
-        InputError: The model is of a kind whose layers are not known.
-    """
-    raise InputError(
-        "--embeddings",
-        "are not known of this model",
-        value=type(model).__name__,
-        way_out="use a model of `nodewise models` that has layers",
-    )
-
-
-@embed.register
-def _(model: Classifier, *inputs: Any) -> Tensor:
-    return model.embed(*inputs)
-
-
-@embed.register
-def _(model: DeepWalk, *inputs: Any) -> Tensor:
-    return model.embedding
+    frame = pd.DataFrame(rows.cpu().numpy(), columns=[f"e{i}" for i in range(rows.size(1))])
+    frame.insert(0, "id", ids)
+    return frame
 
 
 def check_table_path(option: str, path: Path) -> None:
@@ -102,7 +96,7 @@ def check_table_path(option: str, path: Path) -> None:
     Raises:
         InputError: The path ends in neither .csv nor .parquet.
     """
-    if path.suffix not in _WRITERS:
+    if path.suffix not in _TABLES:
         raise InputError(
             option,
             "must be a CSV or a Parquet file",
@@ -111,17 +105,42 @@ def check_table_path(option: str, path: Path) -> None:
         )
 
 
-def _write(path: Path, frame: Any, float_format: str | None = None) -> None:
-    with writing(path), replacing(path) as stream:
-        _WRITERS[path.suffix](frame, stream, float_format)
+@contextmanager
+def _table(path: Path, float_format: str | None = None) -> Iterator[Append]:
+    """Yield a function that appends a frame to the table."""
+    with (
+        writing(path),
+        replacing(path) as stream,
+        _TABLES[path.suffix](stream, float_format) as add,
+    ):
+        yield add
 
 
-def _write_parquet(frame: Any, stream: Any, float_format: str | None) -> None:
-    frame.to_parquet(stream, index=False)
+@contextmanager
+def _parquet(stream: Any, float_format: str | None) -> Iterator[Append]:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    with ExitStack() as stack:
+        writers: list[Any] = []
+
+        def add(frame: Any) -> None:
+            schema = writers[0].schema if writers else None
+            table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+            if not writers:
+                writers.append(stack.enter_context(ParquetWriter(stream, table.schema)))
+            writers[0].write_table(table)
+
+        yield add
 
 
-def _write_csv(frame: Any, stream: Any, float_format: str | None) -> None:
-    frame.to_csv(stream, index=False, lineterminator="\n", float_format=float_format)
+@contextmanager
+def _csv(stream: Any, float_format: str | None) -> Iterator[Append]:
+    def add(frame: Any) -> None:
+        options = {"index": False, "lineterminator": "\n", "float_format": float_format}
+        frame.to_csv(stream, header=stream.tell() == 0, **options)
+
+    yield add
 
 
-_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
+_TABLES = {".csv": _csv, ".parquet": _parquet}

@@ -14,6 +14,7 @@ from nodewise.nn.modulation import Modulations
 from nodewise.training.engines.base import Loss, TrainingGraph, Validation
 from nodewise.training.engines.class_weights import class_weights, weighs_classes
 from nodewise.training.engines.optimized import OptimizedEngine
+from nodewise.training.inference import Inference
 from nodewise.training.recipe import Recipe
 
 
@@ -94,9 +95,6 @@ class GradientEngine(OptimizedEngine):
         self.model.eval()
         return Validation.of(*self._loss("val"))
 
-    @torch.no_grad()
     def logits(self) -> Tensor:
-        """Logits of all nodes."""
-        self.model.eval()
-        logits: Tensor = self.model(*self.graph.inputs)
-        return logits
+        """Logits of all nodes; layer by layer where the full graph's need too much memory."""
+        return Inference().logits(self.model, self.graph.inputs)
