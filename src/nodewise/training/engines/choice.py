@@ -72,7 +72,14 @@ def _choice(
     resources: Resources,
     in_memory: bool,
 ) -> Choice:
-    if batching.engine != "auto" and (in_memory or batching.engine == "minibatch"):
+    if not in_memory and batching.engine in ("field", "full"):
+        raise InputError(
+            "engine",
+            "needs the graph in memory, and it is in files",
+            value=batching.engine,
+            way_out="leave it out, or read the files into memory with --nodes",
+        )
+    if batching.engine != "auto":
         return Choice(batching.engine)
     if not in_memory:
         return Choice("minibatch", "mini-batches, since the graph is in files")
