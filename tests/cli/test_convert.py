@@ -125,3 +125,25 @@ def test_a_process_ends_with_code_2(here: Path) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=here)
     assert ended.returncode == 2
     assert ended.stderr.startswith("nodewise: ") and ended.stderr.count("\n") == 1
+
+
+def test_a_store_is_a_graph_like_its_tables() -> None:
+    """Trained and predicted from a store as from the tables; the run knows the store again."""
+    from nodewise.data.writers.store import write_store
+
+    write_store(nw.read_graph("nodes.csv", "edges.csv", label="club"), Path("store"))
+    quick = ["--recipe", "nodewise", "--set", "epochs=2", "--quiet", "--json"]
+    scores = {}
+    for name, graph in {"tables": KARATE, "store": ["--nodes", "store"]}.items():
+        done = CliRunner().invoke(app, ["train", *graph, *quick, "--out", name])
+        assert done.exit_code == 0, (done.output, done.exception)
+        scores[name] = json.loads(done.stdout.splitlines()[-1])["test_accuracy_mean"]
+        predicted = CliRunner().invoke(app, ["predict", name, "--out", f"{name}.csv"])
+        assert predicted.exit_code == 0, (predicted.output, predicted.exception)
+    assert scores["tables"] == scores["store"]
+    assert Path("tables.csv").read_text() == Path("store.csv").read_text()
+    Path("store/store.json").write_text(
+        Path("store/store.json").read_text().replace('"sha256": "', '"sha256": "0')
+    )
+    result = CliRunner().invoke(app, ["predict", "store", "--out", "x.csv"])
+    assert "has changed since the run was trained" in str(result.exception)

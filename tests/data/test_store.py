@@ -10,7 +10,8 @@ import torch
 from nodewise.data.csc import CscGraph
 from nodewise.data.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
-from nodewise.data.store import GraphStore, is_store
+from nodewise.data.store import GraphStore
+from nodewise.data.store_meta import is_store
 from nodewise.data.store_writer import StoreWriter
 from nodewise.errors import GraphError, InputError
 

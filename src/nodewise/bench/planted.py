@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.data.csc import CscGraph
-from nodewise.data.store import GraphStore, is_store
+from nodewise.data.store import GraphStore
+from nodewise.data.store_meta import is_store
 from nodewise.data.store_writer import StoreWriter
 
 Ints = NDArray[np.int64]

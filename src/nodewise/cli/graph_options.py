@@ -25,7 +25,7 @@ Nodes = Annotated[
     Path | None,
     typer.Option(
         "--nodes",
-        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node.",
+        help="Table of nodes: CSV, TSV, gzip, Parquet; or .npz, graph.node, a store's folder.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -68,6 +68,7 @@ def graph_source(
     Raises:
         InputError: There is no graph, or there are two, or options do not go with it.
     """
+    from nodewise.data.store_meta import was_to_be_store
     from nodewise.runs.task import dataset_source, files_source
 
     files, chosen = files_of(tables["nodes"], tables["edges"]), _chosen(tables)
@@ -79,16 +80,18 @@ def graph_source(
         )
     if (dataset is None) == (not files):
         raise not_one_graph(dataset)
+    if dataset is not None and was_to_be_store(Path(dataset)):
+        _check_no_split(split, "name a column when the store is made")
+        return {"store": dataset, "split_seed": split_seed}
     if dataset is not None:
         return dataset_source(dataset, split, split_seed)
-    if split is not None:
-        raise InputError(
-            "--split",
-            "is for data sets",
-            value=split,
-            way_out="name a column that says train, val or test with --split-column",
-        )
+    _check_no_split(split, "name a column that says train, val or test with --split-column")
     return files_source(files, ReadOptions(**chosen), split_seed)
+
+
+def _check_no_split(split: str | None, way_out: str) -> None:
+    if split is not None:
+        raise InputError("--split", "is for data sets", value=split, way_out=way_out)
 
 
 def graph_of_run(
@@ -122,6 +125,8 @@ def name_of(source: Mapping[str, Any]) -> str:
     """A short name for a graph: the data set's, or the first file's without its endings."""
     if "dataset" in source:
         return str(source["dataset"])
+    if "store" in source:
+        return Path(source["store"]).name
     return Path(next(iter(source["files"].values()))).name.split(".")[0]
 
 
@@ -153,12 +158,13 @@ def flag_of(option: str) -> str:
 
 
 def _edges_of(nodes: Path) -> Path | None:
-    """The file of edges that belongs to one of nodes; an npz file has its edges within."""
+    """The file of edges that belongs to one of nodes; an npz file or a store has its own."""
     from nodewise.data.sources.released import edges_beside, is_released
+    from nodewise.data.store_meta import is_store
 
     if is_released(nodes):
         return edges_beside(nodes)
-    if nodes.suffix == ".npz":
+    if nodes.suffix == ".npz" or is_store(nodes.expanduser()):
         return None
     raise InputError("--edges", "is missing beside --nodes", way_out="give the table of edges")
 

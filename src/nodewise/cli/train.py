@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from nodewise.runs.run import Callbacks, Task
 
 DatasetName = Annotated[
-    str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
+    str | None,
+    typer.Argument(
+        help="A data set, see `nodewise datasets`, or a folder of `nodewise convert --to`. "
+        "Or give --edges."
+    ),
 ]
 Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
 AnyModel = Annotated[
@@ -212,10 +216,9 @@ def _train(
 
     is_first, seed = request.processes.is_first, request.seed
     folder, quiet = out or Path("runs") / request.name, quiet or not is_first
-    graph = request.load(quiet, fixed_threads)
-    make_tracker(track, folder, seed).close()  # fails here rather than after training
     first = folder if runs is None else seed_folder(folder, seed)
-    task, choice = request.task(graph, folder, first, quiet)
+    make_tracker(track, folder, seed).close()  # fails here rather than after training
+    task, choice = request.prepared(folder, first, quiet, fixed_threads)
     keep_freed_memory()
     seeds = range(seed, seed + (runs or 1))
     with _run_callbacks(task, quiet, folder, track if is_first else None) as callbacks_of:

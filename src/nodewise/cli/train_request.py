@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
 from nodewise.cli.choosing import choose_run
@@ -17,6 +18,8 @@ from nodewise.cli.options import set_threads_for
 from nodewise.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nodewise.data.graph import GraphTable
     from nodewise.experiments.candidates import CandidateSet
     from nodewise.runs.run import Task
@@ -71,11 +74,21 @@ def keys_of_graph(
         load: Loads the recipe from keys that the graph decides; recipe and user go before them.
         quiet: Whether to print nothing.
     """
-    from nodewise.training.metrics import default_metric
-
     if "files" not in graph.source:
         return {}
-    default = default_metric(graph.data.y.numpy(), graph.data.get("class_names"))
+    return keys_of_labels(graph.data.y.numpy(), graph.data.get("class_names"), load, quiet)
+
+
+def keys_of_labels(
+    y: NDArray[np.int64],
+    class_names: Sequence[str] | None,
+    load: Callable[[Mapping[str, Any]], Recipe],
+    quiet: bool,
+) -> dict[str, Any]:
+    """As `keys_of_graph`, from the labels of any graph of a user's."""
+    from nodewise.training.metrics import default_metric
+
+    default = default_metric(y, class_names)
     of_graph = {"metric": default.metric}
     if not default.reason or load(of_graph).stopping.metric != default.metric:
         return {}
@@ -184,6 +197,43 @@ class TrainRequest:
 
         return TaskMaker(self.source, self.root, self.device)
 
+    def prepared(
+        self, folder: Path, target: Path, quiet: bool, fixed_threads: bool
+    ) -> tuple[Task, dict[str, Any] | None]:
+        """Load the graph; the task, and the record of how it was chosen, if it was.
+
+        Args:
+            folder: The folder of all runs.
+            target: That of the first run.
+            quiet: Whether to print nothing.
+            fixed_threads: Whether the number of threads has been chosen already.
+        """
+        if "store" in self.source:
+            return self._stored(quiet), None
+        return self.task(self.load(quiet, fixed_threads), folder, target, quiet)
+
+    def _stored(self, quiet: bool) -> Task:
+        """The task of a graph in files."""
+        from nodewise.data.store import GraphStore
+        from nodewise.runs.stored_task import stored_task
+
+        if self.candidate_set is not None:
+            raise InputError(
+                "--recipe",
+                "'auto' needs the graph in memory",
+                way_out="name a recipe, such as nodewise, or the tables with --nodes and --edges",
+            )
+        store = GraphStore.open(self.source["store"])
+        if not quiet:
+            typer.echo(str(store))
+        labels = (np.asarray(store.y), store.classes)
+        keys = keys_of_labels(*labels, lambda keys: self.recipes(keys)[0], quiet)
+        model = self.model or _MODEL
+        task: Task = stored_task(self.source, model, self.recipes(keys)[0], self.device)
+        task = task if self.resources is None else replace(task, resources=self.resources)
+        tell_engine(task, quiet)
+        return task
+
     def load(self, quiet: bool, fixed_threads: bool) -> GraphTable:
         """Load the graph, and print its summary.
 
@@ -209,8 +259,6 @@ class TrainRequest:
             target: That of the first run.
             quiet: Whether to print nothing.
         """
-        from dataclasses import replace
-
         from nodewise.experiments.selection import Selection
 
         of_graph = keys_of_graph(graph, lambda keys: self.recipes(keys)[0], quiet)

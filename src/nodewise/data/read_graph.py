@@ -22,6 +22,7 @@ from nodewise.data.sources.open_source import FrameSource, open_source
 from nodewise.data.sources.pyg_graph import from_pyg
 from nodewise.data.sources.released import edges_beside, is_released, read_released
 from nodewise.data.sources.source import Source
+from nodewise.data.sources.store_graph import read_store
 from nodewise.errors import InputError
 
 
@@ -38,8 +39,9 @@ def read_graph(
 
     Tables are CSV, TSV (comma, tab or semicolon, detected), compressed with gzip or not, or
     Parquet; pandas frames; for edges also pairs. A single file may be an `.npz`, or the
-    `graph.node` of the released LGNN program beside its `graph.edge`. NetworkX and PyG graphs are
-    read, too. Ids are compared as texts, so that 1 and "1" are one node.
+    `graph.node` of the released LGNN program beside its `graph.edge`; a folder may be a store of
+    `nodewise convert --to`. NetworkX and PyG graphs are read, too. Ids are compared as texts, so
+    that 1 and "1" are one node.
 
     Args:
         nodes: The nodes, a row each; None takes those that edges name.
@@ -142,6 +144,11 @@ def _read_file(
     fitted: Preprocessing | None,
     needs_labels: bool,
 ) -> GraphTable:
+    if nodes.is_store:
+        graph = read_store(nodes.path, edges, options, fitted)
+        if needs_labels and not graph.data.class_names:
+            raise missing_label()
+        return graph
     if nodes.is_npz and edges is None:
         graph = read_npz(nodes.path, options, fitted)
         if needs_labels and not graph.data.class_names:

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,21 +26,14 @@ from numpy.typing import ArrayLike, NDArray
 from nodewise.data.csc import CscGraph
 from nodewise.data.mapped import checks_of, open_mapped, read_blocks
 from nodewise.data.splits.split import PARTS, Split
-from nodewise.errors import GraphError
+from nodewise.data.store_meta import read_meta
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from nodewise.data.preprocessing import Preprocessing
 
-META: Final = "store.json"
 PREPROCESSING: Final = "preprocessing.json"
-FORMAT: Final = "nodewise store 1"
-
-
-def is_store(path: Path) -> bool:
-    """Whether a path is the folder of a store that is complete."""
-    return (path / META).is_file()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +64,7 @@ class GraphStore:
             GraphError: The folder is no store, is not complete, or is damaged.
         """
         folder = Path(folder).expanduser()
-        meta = _read_meta(folder)
+        meta = read_meta(folder)
         nodes, edges = meta["nodes"], meta["edges"]
         x = open_mapped(folder / "x.npy", "f", (nodes, len(meta["feature_names"])))
         row = _indices(folder / "row.npy", edges, nodes)
@@ -136,14 +128,19 @@ class GraphStore:
 
     @cached_property
     def preprocessing(self) -> Preprocessing:
-        """How the features were made of a table, to make the same of a later one.
+        """How the features were made of a table; else they are taken as they are.
 
         Raises:
-            InputError: The store was not made of tables.
+            InputError: The file is damaged.
         """
+        from nodewise.data.encoders.matrix import MatrixColumns
         from nodewise.data.preprocessing import Preprocessing
 
-        return Preprocessing.load(self.folder / PREPROCESSING)
+        path = self.folder / PREPROCESSING
+        if path.exists():
+            return Preprocessing.load(path)
+        encoders = (MatrixColumns(features=self.feature_names),)
+        return Preprocessing(encoders, self.classes, directed=self.directed)
 
     def take(self, n_id: ArrayLike | Tensor) -> Tensor:
         """The features of some nodes, shape (n, features); no other rows are read.
@@ -188,43 +185,3 @@ def _indices(path: Path, count: int, bound: int, least: int = 0) -> Any:
     array = open_mapped(path, "i", (count,))
     checks_of(path).index_blocks(path.stem, read_blocks(path, array), bound=bound, least=least)
     return array
-
-
-def _read_meta(folder: Path) -> dict[str, Any]:
-    path = folder / META
-    if not path.is_file():
-        unfinished = (folder / "x.npy").exists()
-        raise GraphError(
-            str(folder),
-            "is a store that was not completed" if unfinished else "is not a store",
-            way_out="run the command that writes it again"
-            if unfinished
-            else "make one with `nodewise convert --nodes F --edges F --to FOLDER`",
-        )
-    try:
-        meta = json.loads(path.read_bytes())
-        if meta["format"] != FORMAT:
-            raise ValueError(f"its format is {meta['format']!r}")
-        for name, kind in _FIELDS.items():
-            if not isinstance(meta[name], kind):
-                raise TypeError(f"{name} is {meta[name]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GraphError(
-            str(path),
-            f"cannot be read ({type(error).__name__}: {error})",
-            way_out="write the store again, with the command that made it",
-        ) from error
-    return dict(meta)
-
-
-_FIELDS: Final[Mapping[str, type]] = {
-    "nodes": int,
-    "edges": int,
-    "classes": list,
-    "feature_names": list,
-    "ids": str,
-    "directed": bool,
-    "weighted": bool,
-    "split": bool,
-    "sha256": str,
-}

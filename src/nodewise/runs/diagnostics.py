@@ -155,7 +155,7 @@ def _extremes(
     """The most and the least localized nodes, and the distribution over all nodes."""
     distance = squares.sum(1)
     order = distance.argsort(descending=True, stable=True).tolist()
-    neighbors = torch.bincount(graph.edge_index[1].cpu(), minlength=len(order)).tolist()
+    neighbors = graph.degrees.tolist()
     predicted = logits.argmax(1).tolist()
 
     def describe(node: int) -> dict[str, Any]:

@@ -165,6 +165,10 @@ class Task:
         check_weights(model, self.graph.edge_weight)
         return model.to(self.data.y.device)
 
+    def in_memory(self, most: int) -> Task:
+        """The task with features that can be read at once; see `StoredTask`."""
+        return self
+
     @property
     def engine_choice(self) -> Choice:
         """The engine that trains it, and why.
@@ -174,8 +178,12 @@ class Task:
         """
         with seeded_randomness(0):
             model = self.fresh_model()
-        sizes = int(self.data.x.size(0)), int(self.data.edge_index.size(1))
-        return choose_engine(model, sizes, self.recipe.batching, self.resources)
+        return choose_engine(model, self._sizes, self.recipe.batching, self.resources)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """The numbers of nodes and of edges."""
+        return int(self.data.x.size(0)), int(self.data.edge_index.size(1))
 
     def engine(self, seconds: float = inf) -> Engine:
         """An engine with an untrained model; `seconds` are those of its `Resources`."""

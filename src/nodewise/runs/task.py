@@ -16,6 +16,7 @@ from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
+from nodewise.data.store_meta import META, is_store
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task
@@ -101,7 +102,8 @@ def _shared(source: str, root: Path | None, stamps: object) -> GraphTable:
 def file_stamps(source: Mapping[str, Any]) -> tuple[tuple[str, int, int], ...]:
     """Path, size and time of change of a source's files: equal for the same content."""
     found = (Path(path).resolve() for path in source.get("files", {}).values())
-    stats = ((path, path.stat()) for path in found if path.exists())
+    files = (path / META if is_store(path) else path for path in found)
+    stats = ((path, path.stat()) for path in files if path.exists())
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
@@ -119,6 +121,7 @@ def load_source(
         InputError: The source names no graph, or there are no labels.
         TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
+    source = _in_memory(source)
     if "files" not in source:
         return _load_dataset(source, root)
     files = find_files(source, run)
@@ -144,6 +147,7 @@ def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = 
         RunError: The source names tables, and the run was not trained on tables.
         TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
+    source = _in_memory(source)
     if "files" not in source:
         from nodewise.data.datasets import load_without_split  # not for tables
 
@@ -151,6 +155,13 @@ def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = 
     fitted = RunFolder(run).preprocessing
     files = find_files(source, run)
     return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
+
+
+def _in_memory(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The source by which a store is read into memory, as tables are; other sources as they are."""
+    if "store" not in source:
+        return source
+    return {**files_source({"nodes": source["store"]}, ReadOptions(), int(source["split_seed"]))}
 
 
 def split_of(data: Data) -> Split:

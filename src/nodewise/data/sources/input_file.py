@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
+from nodewise.data.store_meta import is_store, read_meta, was_to_be_store
 from nodewise.errors import TableError
 
 _SAMPLE = 1 << 16
@@ -36,11 +37,11 @@ _FOREIGN = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that has been opened once.
+    """A file that has been opened once, or the folder of a store.
 
     Attributes:
         path: Where it is.
-        head: Its first 64 KB, unpacked if the file is gzip.
+        head: Its first 64 KB, unpacked if the file is gzip; nothing of a store.
         sha256: The fingerprint of all of it, as it is stored.
     """
 
@@ -55,8 +56,11 @@ class InputFile:
         Raises:
             TableError: There is no such file, it cannot be opened, is empty, its gzip is damaged,
                 or it is neither a text in UTF-8 nor Parquet nor npz.
+            GraphError: It is the folder of a store that is damaged or was not completed.
         """
         path = path.expanduser()
+        if path.is_dir() and was_to_be_store(path):
+            return cls(path, b"", str(read_meta(path)["sha256"]))
         _check_is_file(path)
         try:
             with path.open("rb") as stream:
@@ -73,6 +77,11 @@ class InputFile:
     def is_npz(self) -> bool:
         """Whether it is what NumPy saves several arrays as."""
         return self.head.startswith(ZIP)
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it is the folder of a store."""
+        return self.path.is_dir()
 
 
 @contextmanager
@@ -109,7 +118,7 @@ def _find(name: str, sha256: str | None, above: Sequence[Path]) -> InputFile:
         return InputFile.open(Path(name))
     path = Path(name).expanduser()
     places = [path] if path.is_absolute() else [path, *(folder / path for folder in above)]
-    found = [place for place in places if place.is_file()]
+    found = [place for place in places if place.is_file() or is_store(place)]
     for place in found:
         file = InputFile.open(place)
         if file.sha256 == sha256:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from torch.nn import Module
 
@@ -70,6 +71,11 @@ class TrainingGraph(NamedTuple):
     y: Tensor
     split: Split
     edge_weight: Tensor | None = None
+
+    @property
+    def degrees(self) -> Tensor:
+        """How many edges lead to each node, shape (N,)."""
+        return torch.bincount(self.edge_index[1], minlength=self.y.numel())
 
     @property
     def inputs(self) -> tuple[Features | Tensor, ...]:

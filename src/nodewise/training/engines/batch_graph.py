@@ -14,13 +14,10 @@ from torch import Tensor
 from nodewise.data.csc import CscGraph
 from nodewise.data.splits.split import Split
 from nodewise.data.store import GraphStore
-from nodewise.models.classifier import Classifier
-from nodewise.models.layerwise import Layerwise
-from nodewise.models.memory import forward_bytes, memory_budget
-from nodewise.models.stored_rows import Rows
 from nodewise.ops.sparse import Features, take_rows
 from nodewise.training.engines.base import TrainingGraph
 from nodewise.training.engines.transfer import moved
+from nodewise.training.inference import Inputs, MappedGraph
 from nodewise.training.inputs import normalize
 
 
@@ -45,8 +42,9 @@ class BatchGraph(Protocol):
     def take(self, nodes: Tensor) -> Features:
         """The features of some nodes, prepared, on the CPU."""
 
-    def logits(self, model: Classifier, memory: int | None) -> Tensor:
-        """The logits of all nodes from all their neighbors, in that memory or the default's."""
+    @property
+    def inputs(self) -> Inputs:
+        """The arguments of a model on the whole graph, or files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +89,10 @@ class MemoryGraph:
         """The features of some nodes."""
         return take_rows(self._x, nodes)
 
-    def logits(self, model: Classifier, memory: int | None) -> Tensor:
-        """The logits of all nodes: in one pass if it fits, else layer by layer."""
-        graph, limit = self.graph, memory or memory_budget(None)
-        if forward_bytes(model, graph.y.numel(), graph.edge_index.size(1)) <= limit:
-            return model(graph.x, graph.edge_index, graph.edge_weight)
-        return layerwise_logits(model, self, self.csc, limit)
+    @property
+    def inputs(self) -> Inputs:
+        """The arguments of a model on the whole graph."""
+        return self.graph.inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +116,30 @@ class StoredGraph:
         """The edges, sorted by target."""
         return self.store.csc
 
+    @cached_property
+    def y(self) -> Tensor:
+        """The class of each node, -1 where there is none."""
+        return torch.from_numpy(np.array(self.store.y, np.int64))
+
+    @property
+    def edge_weight(self) -> NDArray[Any] | None:
+        """The weights of edges, if there are any."""
+        return self.csc.edge_weight
+
+    @property
+    def degrees(self) -> Tensor:
+        """How many edges lead to each node."""
+        return torch.from_numpy(np.diff(self.csc.colptr))
+
+    @property
+    def inputs(self) -> Inputs:
+        """The arguments of a model on the whole graph, which stay in their files."""
+        return MappedGraph(self.store, self.csc, self.features)
+
     def labels(self, nodes: NDArray[Any]) -> Tensor:
         """The classes of some nodes."""
-        return torch.from_numpy(np.array(self.store.y[nodes], np.int64))
+        return self.y[torch.from_numpy(np.array(nodes, np.int64))]
 
     def take(self, nodes: Tensor) -> Features:
         """The features of some nodes; no other rows are read."""
         return normalize(self.store.take(nodes), self.features)
-
-    def logits(self, model: Classifier, memory: int | None) -> Tensor:
-        """The logits of all nodes, layer by layer."""
-        return layerwise_logits(model, self, self.csc, memory or memory_budget(None))
-
-
-def layerwise_logits(model: Classifier, rows: Rows, csc: CscGraph, memory: int) -> Tensor:
-    """The logits of all nodes, computed layer by layer in bounded memory."""
-    return torch.cat([part.logits for part in Layerwise(model, rows, csc, memory).outputs()])

@@ -46,14 +46,14 @@ def choose_engine(
         InputError: The engine cannot train this model, or not with these resources.
     """
     choice = _choice(model, sizes, batching, resources, in_memory)
-    if choice.engine == "minibatch" and not isinstance(model, Classifier):
-        raise InputError(
-            "engine",
-            "'minibatch' trains stacks of layers of the zoo only",
-            value=type(model).__name__,
-            way_out="leave it out, or choose a model such as LGCN, SAGE or GCN",
-        )
     if choice.engine == "minibatch":
+        if not isinstance(model, Classifier):
+            raise InputError(
+                "engine",
+                "'minibatch' trains stacks of layers of the zoo only",
+                value=type(model).__name__,
+                way_out="leave it out, or choose a model such as LGCN, SAGE or GCN",
+            )
         batching.fanouts(len(model.layers))
     elif resources.processes.count > 1:
         raise InputError(
@@ -72,7 +72,14 @@ def _choice(
     resources: Resources,
     in_memory: bool,
 ) -> Choice:
-    if batching.engine != "auto" and (in_memory or batching.engine == "minibatch"):
+    if not in_memory and batching.engine in ("field", "full"):
+        raise InputError(
+            "engine",
+            "needs the graph in memory, and it is in files",
+            value=batching.engine,
+            way_out="leave it out, or read the files into memory with --nodes",
+        )
+    if batching.engine != "auto":
         return Choice(batching.engine)
     if not in_memory:
         return Choice("minibatch", "mini-batches, since the graph is in files")

@@ -39,6 +39,7 @@ from nodewise.training.engines.pyg_batch import from_pyg
 from nodewise.training.engines.resources import Resources
 from nodewise.training.engines.sampled_field import FieldMaker
 from nodewise.training.engines.transfer import moved, pinned
+from nodewise.training.inference import Inference
 from nodewise.training.recipe import Recipe
 
 # What stands for an epoch where validation nodes are sampled: their neighbors are always the same.
@@ -220,11 +221,11 @@ class MinibatchEngine(OptimizedEngine):
         made = Batch(self.graph.take(n_id), field, labels, places, batch.whole_size)
         return pinned(made) if self.graph.device.type == "cuda" else made
 
-    @torch.no_grad()
     def logits(self) -> Tensor:
-        """Logits of all nodes, from all their neighbors."""
-        self.model.eval()
-        return self.graph.logits(self.model, self.recipe.batching.budget)
+        """Logits of all nodes, from all their neighbors; layer by layer in a large graph."""
+        budget = self.recipe.batching.budget
+        how = Inference() if budget is None else Inference(budget)
+        return how.logits(self.model, self.graph.inputs)
 
     def state(self) -> dict[str, Tensor]:
         """The optimizer's state, and the number of the epoch."""
