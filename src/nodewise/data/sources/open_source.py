@@ -130,8 +130,9 @@ class ParquetSource(Source):
             raise self._broken(error) from error
 
     def block(self, frame: Any, start: int = 0) -> SourceTable:
-        """Rows from `start` on as a table that knows where they are in the file."""
-        return SourceTable(self.name, frame, lambda row: f"row {start + row + 1}")
+        """Rows from `start` on as a table that knows where they are in the file; None for none."""
+        cell = (lambda row, column: "") if frame is None else None
+        return SourceTable(self.name, frame, lambda row: f"row {start + row + 1}", cell)
 
     def _opened(self) -> Any:
         """The file, opened again if it was read before."""

@@ -20,7 +20,7 @@ class Spill:
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self._path, self.dtype, self.count = path, np.dtype(dtype), 0
-        self._stream = path.open("wb")
+        path.write_bytes(b"")
 
     def append(self, array: NDArray[Any]) -> None:
         """Write entries behind those before.
@@ -29,24 +29,22 @@ class Spill:
             OSError: The disk is full.
         """
         content = np.ascontiguousarray(array, self.dtype)
-        self._stream.write(content.view(np.uint8).data)
+        with self._path.open("ab") as stream:  # and not kept open: there may be hundreds
+            stream.write(content.view(np.uint8).data)
         self.count += len(content)
 
     def mapped(self) -> NDArray[Any]:
         """All entries, mapped."""
-        self._stream.close()
         if not self.count:
             return np.zeros(0, self.dtype)
         return np.asarray(np.memmap(self._path, self.dtype, "r"))
 
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:
         """All entries, some at a time."""
-        self._stream.close()
         with self._path.open("rb") as stream:
             while len(block := np.fromfile(stream, self.dtype, size)):
                 yield block
 
     def remove(self) -> None:
         """Delete the file."""
-        self._stream.close()
         self._path.unlink(missing_ok=True)
