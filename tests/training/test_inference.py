@@ -45,7 +45,7 @@ def test_the_rule_changes_no_number(name: str, sparse: bool) -> None:
     assert len(found[0]) == 1 and len(found[1]) > 1
     for key in ("logits", "embedding"):
         both = [torch.cat([getattr(part, key) for part in parts]) for parts in found]
-        torch.testing.assert_close(*both)
+        torch.testing.assert_close(*both, rtol=1e-5, atol=1e-4)
 
 
 def test_the_rule_compares_the_estimate_with_the_budget() -> None:

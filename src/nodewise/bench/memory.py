@@ -46,7 +46,8 @@ def in_child(function: Callable[..., Any], *args: Any) -> Any:
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_call, args=(theirs, torch.get_num_threads(), function, args))
+    job = (theirs, torch.get_num_threads(), function, args)
+    child = context.Process(target=_call, args=job, daemon=True)  # ends with this process
     child.start()
     theirs.close()
     try:

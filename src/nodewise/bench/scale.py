@@ -7,27 +7,30 @@ graphs, so that time per seed would be the same if memory had one speed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from nodewise.bench.memory import in_child, watch_resident
 from nodewise.bench.memory_limit import join_group, memory_limit
 from nodewise.bench.planted import PlantedGraph
+from nodewise.data.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
 from nodewise.data.store import GraphStore
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.zoo import build_model
 from nodewise.randomness import FrozenRandom
+from nodewise.training.batching import Batching
 from nodewise.training.engines.batch_graph import StoredGraph
 from nodewise.training.engines.minibatch import MinibatchEngine
 from nodewise.training.freed_memory import keep_freed_memory
@@ -37,10 +40,14 @@ SIZES: Final = (10_000, 100_000, 1_000_000, 5_000_000)
 MODEL: Final = "LGCN"
 # Batches are small, so that nodes rarely repeat in one even where there are few: they would be
 # computed once, and small graphs would seem cheaper for a reason that is not memory.
-SETTINGS: Final = {"hidden_channels": 64, "fanout": "10,5", "batch_size": 64}
+WIDTH: Final = 64
+FANOUT: Final = "10,5"
+BATCH_SIZE: Final = 64
+SETTINGS: Final = {"hidden_channels": WIDTH, "fanout": FANOUT, "batch_size": BATCH_SIZE}
 LABELED: Final = 0.5
-SEEDS: Final = 16_384  # in a pass, at most
-PASSES: Final = 3
+SEEDS: Final = 8192  # in a pass, at least
+PASSES: Final = 5
+_COUNTED: Final = 32  # batches
 _BYTES_OF_EDGE, _BYTES_OF_NODE = 4, 17  # in a store, besides features
 
 
@@ -49,6 +56,8 @@ def bench_scale(
     folder: Path | None = None,
     limit: int | None = None,
     progress: Callable[[str], None] = print,
+    settings: Mapping[str, Any] = SETTINGS,
+    seeds: int = SEEDS,
 ) -> dict[str, Any]:
     """Measure, and return the figures under the keys of the command.
 
@@ -57,85 +66,118 @@ def bench_scale(
         folder: Where graphs are written, and kept for the next time; None for a temporary folder.
         limit: How many bytes of memory each process may use, page cache included; None for all.
         progress: Told what is done.
+        settings: Keys of the recipe.
+        seeds: How many training nodes a timed pass has, at least.
 
     Raises:
         InputError: The disk is too small, or no limit can be set here.
         RunError: A process ended early, for instance for lack of memory.
     """
+    # Of other processes: with more than a few hundredths, times are not those of this machine.
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     points = []
     with _folder_for(folder) as place:
         for size in sizes:
-            settings = PlantedGraph(size, labeled=LABELED)
-            _check_room(place, settings)
+            planted = PlantedGraph(size, labeled=LABELED)
+            _check_room(place, planted)
             progress(f"{size:,} nodes: writing")
-            graph = settings.write(place / str(size))
+            graph = planted.write(place / str(size))
             progress(f"{size:,} nodes, {graph.num_edges:,} edges: training")
-            points.append(_point(graph, limit))
+            points.append(_point(graph, limit, settings, seeds))
             if folder is None:
                 rmtree(graph.folder)
     costs = [point["seconds_per_seed"] for point in points]
     return {
         "threads": torch.get_num_threads(),
+        "load_average": load,
         "model": MODEL,
-        **SETTINGS,
+        **settings,
         "limit_mb": None if limit is None else limit / 1e6,
         "points": points,
         "flatness": max(costs) / min(costs),
     }
 
 
-def _point(graph: GraphStore, limit: int | None) -> dict[str, Any]:
+def _point(
+    graph: GraphStore, limit: int | None, settings: Mapping[str, Any], seeds: int
+) -> dict[str, Any]:
     with ExitStack() as stack:
         group = None if limit is None else stack.enter_context(memory_limit(limit))
-        found = in_child(measure, graph.folder, group)
+        found = in_child(measure, graph.folder, group, dict(settings), seeds)
     return {"nodes": graph.num_nodes, "edges": graph.num_edges, **found}
 
 
-def measure(folder: Path, group: Path | None = None) -> dict[str, Any]:
+def measure(
+    folder: Path, group: Path | None, settings: Mapping[str, Any], seeds: int
+) -> dict[str, Any]:
     """Train on a store; the seconds of a training node, and the peak memory of this process.
 
     Args:
         folder: The store.
         group: The control group to join first, or None.
+        settings: Keys of the recipe.
+        seeds: How many training nodes a pass has, at least.
     """
     if group is not None:
         join_group(group)
     keep_freed_memory()  # as `nodewise train` does
     with watch_resident() as resident:
         began = perf_counter()
-        engine, seeds = engine_of(GraphStore.open(folder))
+        graph = GraphStore.open(folder)
+        engine, train = engine_of(graph, settings, seeds)
         prepared = perf_counter() - began
         engine.step()  # compiles, and brings pages into memory
-        taken = [_seconds_of_pass(engine, seeds) for _ in range(PASSES)]
+        epochs = -(-seeds // len(train))
+        taken = [_seconds_of_pass(engine, epochs, len(train)) for _ in range(PASSES)]
+    # The least: another process can only make a pass take longer.
+    seconds, processor = map(min, zip(*taken, strict=True))
     return {
-        "seconds_per_seed": median(taken),
+        "seconds_per_seed": seconds,
+        "cpu_seconds_per_seed": processor,
         "peak_mb": resident.peak,
         "anonymous_mb": resident.anonymous,
         "prepare_seconds": prepared,
+        **_work(graph, engine.recipe.batching, train),
     }
 
 
-def engine_of(graph: GraphStore) -> tuple[MinibatchEngine, int]:
-    """A model on a graph, and how many training nodes it has."""
+def engine_of(
+    graph: GraphStore, settings: Mapping[str, Any], most: int
+) -> tuple[MinibatchEngine, NDArray[np.int64]]:
+    """A model on a graph, and its training nodes: `most` of them, if there are as many."""
     split = graph.split
     assert split is not None
     draw = FrozenRandom(0, "seeds of bench scale")
-    train = np.sort(split.train[draw.permutation(len(split.train))[:SEEDS]])
+    train = np.sort(split.train[draw.permutation(len(split.train))[:most]])
     few = Split(train, split.val[:1], np.zeros(0, np.int64))
-    recipe = load_recipe("nodewise", MODEL, overrides=SETTINGS)
+    recipe = load_recipe("nodewise", MODEL, overrides=settings)
     torch.manual_seed(0)
     sizes = (graph.num_features, len(graph.classes), graph.num_nodes)
     model = cast(Classifier, build_model(MODEL, *sizes, **vars(recipe.architecture)))
     features = recipe.optimization.features
-    return MinibatchEngine(model, StoredGraph(graph, few, features), recipe), len(train)
+    return MinibatchEngine(model, StoredGraph(graph, few, features), recipe), train
 
 
-def _seconds_of_pass(engine: MinibatchEngine, seeds: int) -> float:
-    """The seconds of a training node, over as many epochs as it takes to train `SEEDS` of them."""
-    epochs, began = -(-SEEDS // seeds), perf_counter()
+def _work(graph: GraphStore, batching: Batching, train: NDArray[np.int64]) -> dict[str, float]:
+    """How many rows are read, and how many edges sampled, for a training node."""
+    size, layers = batching.batch_size, 2
+    sampler = NeighborSampler(graph.csc, batching.fanouts(layers))
+    seeds = train[FrozenRandom(0, "batches of bench scale").permutation(len(train))]
+    seeds = seeds[: max(1, min(len(seeds) // size, _COUNTED)) * size]
+    found = [sampler.sample(seeds[i : i + size], 0, i) for i in range(0, len(seeds), size)]
+    return {
+        "rows_per_seed": sum(batch.num_nodes for batch in found) / len(seeds),
+        "edges_per_seed": sum(len(batch.row) for batch in found) / len(seeds),
+    }
+
+
+def _seconds_of_pass(engine: MinibatchEngine, epochs: int, seeds: int) -> tuple[float, float]:
+    """The seconds of a training node, by the clock and of all threads together."""
+    began, used = perf_counter(), process_time()
     for _ in range(epochs):
         engine.step()
-    return (perf_counter() - began) / (epochs * seeds)
+    count = epochs * seeds
+    return (perf_counter() - began) / count, (process_time() - used) / count
 
 
 @contextmanager

@@ -112,6 +112,12 @@ def scale(
             "--folder", help="Write the graphs there, and keep them (default: a temporary folder)."
         ),
     ] = None,
+    fanout: Annotated[
+        str, typer.Option("--fanout", help="Neighbors sampled at each hop, at most.")
+    ] = "10,5",
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, help="Training nodes in a mini-batch.")
+    ] = 64,
     limit: Annotated[
         str | None,
         typer.Option("--limit", help="Limit each process to this memory, such as 4GB (Linux)."),
@@ -132,13 +138,15 @@ def scale(
     - `nodewise bench scale --sizes 10000,1000000 --limit 4GB --json`
     """
     set_threads(threads)
-    from nodewise.bench.scale import bench_scale, check_plot, plot_scale
+    from nodewise.bench.scale import SETTINGS, bench_scale, check_plot, plot_scale
     from nodewise.models.memory import memory_budget
 
     if plot is not None:
         check_plot(plot)
     most = None if limit is None else memory_budget(limit, "--limit")
-    figures = bench_scale(_numbers("--sizes", sizes), folder, most, _progress(quiet))
+    settings = {**SETTINGS, "fanout": fanout, "batch_size": batch_size}
+    numbers = _numbers("--sizes", sizes)
+    figures = bench_scale(numbers, folder, most, _progress(quiet), settings)
     _report(figures, json)
     if plot is not None:
         plot_scale(figures, plot)
