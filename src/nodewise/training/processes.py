@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, distributed
 
-from nodewise.errors import InputError
+from nodewise.errors import InputError, RunError
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Processes:
     def sum(self, values: Tensor) -> Tensor:
         """The sum over all processes, the same bits on each of them."""
         if self.count > 1:
-            distributed.all_reduce(values)
+            with _telling_of_loss():
+                distributed.all_reduce(values)
         return values
 
     def sum_gradients(self, weights: Iterable[Tensor]) -> None:
@@ -72,7 +73,8 @@ class Processes:
         if self.count == 1:
             return number
         found = torch.tensor(number)
-        distributed.all_reduce(found, distributed.ReduceOp.MAX)
+        with _telling_of_loss():
+            distributed.all_reduce(found, distributed.ReduceOp.MAX)
         return int(found)
 
     def of_first(self, item: Any) -> Any:
@@ -80,18 +82,27 @@ class Processes:
         if self.count == 1:
             return item
         items = [item]
-        distributed.broadcast_object_list(items)
+        with _telling_of_loss():
+            distributed.broadcast_object_list(items)
         return items[0]
 
 
-def number_of_processes() -> int:
-    """How many processes torchrun has started; 1 without it."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+@contextmanager
+def _telling_of_loss() -> Iterator[None]:
+    """Raise an error of the network as one that says what to do.
 
-
-def this_rank() -> int:
-    """The number of this process among those that torchrun has started."""
-    return int(os.environ.get("RANK", "0"))
+    Raises:
+        RunError: Another process has ended, or is not reached any more.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        raise RunError(
+            "torchrun",
+            f"has lost a process ({str(error).splitlines()[0]})",
+            way_out="start it again with the same command: training goes on from the last "
+            "checkpoint; with --max-restarts torchrun does so by itself",
+        ) from error
 
 
 @contextmanager
@@ -104,7 +115,7 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
     Raises:
         InputError: They cannot be reached.
     """
-    if number_of_processes() == 1:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Processes()
         return
     backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
