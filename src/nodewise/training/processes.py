@@ -7,15 +7,19 @@ count is written as a sum over nodes, and torch adds the parts in one order on e
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import sleep
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
 
 from nodewise.errors import InputError, RunError
+
+_BETWEEN_QUESTIONS = 0.05  # seconds
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,30 @@ def _telling_of_loss() -> Iterator[None]:
         ) from error
 
 
+def _name_of_start(store: Any, rank: int, count: int) -> str:
+    """A name that is new at every start, the same in all processes.
+
+    torchrun starts processes again with the store of those that failed, in which the addresses of
+    these are still found. So each process says a number of its own, until the first has answered to
+    it with the name, and everybody has taken that.
+    """
+    number = secrets.token_hex(8)
+    if rank:
+        store.set(f"number/{rank}", number)
+        name: str = store.get(f"name for {number}").decode()
+        store.set(f"{name}/{rank}", "taken")
+        return name
+    others = range(1, count)
+    while not all(store.check([f"{number}/{other}"]) for other in others):
+        for other in others:
+            if store.check([f"number/{other}"]):
+                # Perhaps that of a process that is gone: it is asked again until all have answered.
+                theirs = store.get(f"number/{other}").decode()
+                store.set(f"name for {theirs}", number)
+        sleep(_BETWEEN_QUESTIONS)
+    return number
+
+
 @contextmanager
 def joined_processes(device: str = "cpu") -> Iterator[Processes]:
     """Join the processes that torchrun has started; alone without it.
@@ -120,7 +148,12 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
         return
     backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
     try:
-        distributed.init_process_group(backend)
+        from torch.distributed.distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
+
+        store, rank, count = next(rendezvous("env://"))  # type: ignore[no-untyped-call]
+        own = PrefixStore(_name_of_start(store, rank, count), store)
+        distributed.init_process_group(backend, store=own, rank=rank, world_size=count)
     except (RuntimeError, ValueError) as error:
         raise InputError(
             "torchrun",
