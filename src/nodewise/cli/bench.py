@@ -152,6 +152,29 @@ def scale(
         plot_scale(figures, plot)
 
 
+@app.command()
+def ddp(
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=20_000, help="Nodes of the graph, of degree 20.")
+    ] = 500_000,
+    repeats: Repeats = 3,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The throughput of two processes of one thread each that train together, against one.
+
+    They train an LGCN by mini-batches on a graph in memory-mapped files, 512 seeds a batch for each
+    process; every step adds up their gradients.
+
+    **Examples**
+
+    - `nodewise bench ddp --json`
+    """
+    from nodewise.bench.ddp import bench_ddp
+
+    _report(bench_ddp(nodes, repeats, _progress(quiet)), json)
+
+
 def _numbers(option: str, text: str) -> list[int]:
     """Whole numbers above zero with commas between them."""
     parts = [part.strip().replace("_", "") for part in text.split(",")]

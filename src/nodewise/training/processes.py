@@ -7,15 +7,19 @@ count is written as a sum over nodes, and torch adds the parts in one order on e
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import sleep
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
 
-from nodewise.errors import InputError
+from nodewise.errors import InputError, RunError
+
+_BETWEEN_QUESTIONS = 0.05  # seconds
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Processes:
     def sum(self, values: Tensor) -> Tensor:
         """The sum over all processes, the same bits on each of them."""
         if self.count > 1:
-            distributed.all_reduce(values)
+            with _telling_of_loss():
+                distributed.all_reduce(values)
         return values
 
     def sum_gradients(self, weights: Iterable[Tensor]) -> None:
@@ -72,7 +77,8 @@ class Processes:
         if self.count == 1:
             return number
         found = torch.tensor(number)
-        distributed.all_reduce(found, distributed.ReduceOp.MAX)
+        with _telling_of_loss():
+            distributed.all_reduce(found, distributed.ReduceOp.MAX)
         return int(found)
 
     def of_first(self, item: Any) -> Any:
@@ -80,18 +86,51 @@ class Processes:
         if self.count == 1:
             return item
         items = [item]
-        distributed.broadcast_object_list(items)
+        with _telling_of_loss():
+            distributed.broadcast_object_list(items)
         return items[0]
 
 
-def number_of_processes() -> int:
-    """How many processes torchrun has started; 1 without it."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+@contextmanager
+def _telling_of_loss() -> Iterator[None]:
+    """Raise an error of the network as one that says what to do.
+
+    Raises:
+        RunError: Another process has ended, or is not reached any more.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        raise RunError(
+            "torchrun",
+            f"has lost a process ({str(error).splitlines()[0]})",
+            way_out="start it again with the same command: training goes on from the last "
+            "checkpoint; with --max-restarts torchrun does so by itself",
+        ) from error
 
 
-def this_rank() -> int:
-    """The number of this process among those that torchrun has started."""
-    return int(os.environ.get("RANK", "0"))
+def _name_of_start(store: Any, rank: int, count: int) -> str:
+    """A name that is new at every start, the same in all processes.
+
+    torchrun starts processes again with the store of those that failed, in which the addresses of
+    these are still found. So each process says a number of its own, until the first has answered to
+    it with the name, and everybody has taken that.
+    """
+    number = secrets.token_hex(8)
+    if rank:
+        store.set(f"number/{rank}", number)
+        name: str = store.get(f"name for {number}").decode()
+        store.set(f"{name}/{rank}", "taken")
+        return name
+    others = range(1, count)
+    while not all(store.check([f"{number}/{other}"]) for other in others):
+        for other in others:
+            if store.check([f"number/{other}"]):
+                # Perhaps that of a process that is gone: it is asked again until all have answered.
+                theirs = store.get(f"number/{other}").decode()
+                store.set(f"name for {theirs}", number)
+        sleep(_BETWEEN_QUESTIONS)
+    return number
 
 
 @contextmanager
@@ -104,12 +143,17 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
     Raises:
         InputError: They cannot be reached.
     """
-    if number_of_processes() == 1:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Processes()
         return
     backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
     try:
-        distributed.init_process_group(backend)
+        from torch.distributed.distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
+
+        store, rank, count = next(rendezvous("env://"))  # type: ignore[no-untyped-call]
+        own = PrefixStore(_name_of_start(store, rank, count), store)
+        distributed.init_process_group(backend, store=own, rank=rank, world_size=count)
     except (RuntimeError, ValueError) as error:
         raise InputError(
             "torchrun",
