@@ -18,6 +18,7 @@ EPOCHS = 30
 def start(folder: Path, host: Host, at: Host) -> subprocess.Popen[str]:
     """Start torchrun on a host; both meet at the address of one."""
     patience = "join_timeout=400,keep_alive_interval=1,keep_alive_max_attempt=5"
+    patience += f",is_host={int(host is at)}"
     return host.start(
         command(
             folder.with_suffix(".py"),

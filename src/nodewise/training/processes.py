@@ -151,7 +151,7 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
-        store, rank, count = next(rendezvous("env://"))  # type: ignore[no-untyped-call]
+        store, rank, count = next(rendezvous("env://"))
         own = PrefixStore(_name_of_start(store, rank, count), store)
         distributed.init_process_group(backend, store=own, rank=rank, world_size=count)
     except (RuntimeError, ValueError) as error:
