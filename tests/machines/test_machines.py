@@ -1,5 +1,7 @@
 """Machines that lack something: a command works there, or says in one line why it cannot."""
 
+# ruff: noqa: RUF001 - Turkish has a letter i without a dot
+
 from __future__ import annotations
 
 import os
