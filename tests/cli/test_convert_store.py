@@ -188,5 +188,5 @@ def test_memory_stays_below_the_budget() -> None:
         child = [sys.executable, "-c", CHILD, "convert", *MANY, *arguments]
         return int(subprocess.check_output(child, text=True, timeout=900)) / 1e6
 
-    streamed, in_memory = peak("--to", "big", "--memory", "700MB"), peak("out.npz")
-    assert streamed < 0.7 < in_memory
+    streamed, in_memory = peak("--to", "big", "--memory", "720MB"), peak("out.npz")
+    assert streamed < 0.72 < in_memory

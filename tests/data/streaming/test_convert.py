@@ -282,9 +282,9 @@ def test_what_a_killed_conversion_left_is_removed() -> None:
 
 
 def test_too_little_memory_is_said_before_it_is_used() -> None:
-    with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.6GB or more"):
-        Budget(parse_memory("500MB"))
-    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*3\.7GB or more"):
+    with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.7GB or more"):
+        Budget(parse_memory("600MB"))
+    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*3\.8GB or more"):
         Budget(parse_memory("2GB")).check(50_000_000)
     Budget(parse_memory("4GB")).check(50_000_000)
 

@@ -44,6 +44,9 @@ class StreamedColumns(Columns):
         """What decides whether a column is a feature."""
         self._seen += 1
         self._show("reading columns", self._seen, len(self._nodes.columns))
+        numbers = self._nodes.numbers(column)
+        if numbers is not None:
+            return ColumnFacts(column, self._nodes.num_rows, numbers, numbers, 0, "", None, 0)
         found = _Facts(column)
         for table in self._blocks(column):
             found.add(table.frame[column])
