@@ -24,7 +24,12 @@ import torch
 from nodewise.bench import messages
 from nodewise.ops import dispatch
 from nodewise.training.recipe import load_recipe
-from nodewise.runs.task import dataset_source, load_source, make_task
+try:
+    from nodewise.runs.task import dataset_source, load_source, make_task
+    settings = []
+except ImportError:  # before 0.5.0
+    from nodewise.training.task import dataset_source, load_source, make_task
+    settings = [dataset_source(sys.argv[1])]
 
 dataset, answer = sys.argv[1], sys.stdout
 sys.stdout = sys.stderr
@@ -32,7 +37,7 @@ graph, jobs = load_source(dataset_source(dataset)), {}
 
 def epoch(model):
     recipe = load_recipe("paper", model, dataset)
-    return make_task(graph, model, recipe).engine().step
+    return make_task(graph, *settings, model, recipe).engine().step
 
 def squares():
     problem = messages.Problem.of(dataset, 1)
@@ -41,7 +46,8 @@ def squares():
 
 def edges():
     problem = messages.Problem.of(dataset, 1)
-    neighbors, nodes = problem.block.neighbors, len(problem.x)
+    block, nodes = problem.block, len(problem.x)
+    neighbors = block.neighbors if hasattr(block, "neighbors") else block.hood  # before 0.5.0
     rows = [neighbors.num_edges] + [nodes] * 4
     z, *halves = (torch.randn(n, 1, 8).requires_grad_() for n in rows)
     def job():

@@ -85,7 +85,7 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("place", "says"), [(".", "is a folder"), ("file/x.html", "be written")])
-def test_a_page_that_cannot_be_written_is_told_before_anything_is_trained(
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_trained(
     place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

@@ -9,7 +9,7 @@ import typer
 
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
 from nodewise.cli.stopping import stopped
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import InputError, NodewiseError
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
@@ -66,10 +66,7 @@ def demo(
     print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
     if not quiet:
         typer.echo(f"report: {out}")
-    if json:
-        from json import dumps
-
-        typer.echo(dumps({"table": rows, "report": str(out)}))
+    print_json({"table": rows, "report": str(out)}, json)
 
 
 def _check_page(out: Path) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 import typer
 
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Quiet,
     Root,
     Run,
     Threads,
-    check_device,
-    set_threads,
     set_threads_for,
+    set_up,
 )
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 from nodewise.training.cells import between, heading, percent
 
 
@@ -26,6 +26,7 @@ def evaluate(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -39,18 +40,16 @@ def evaluate(
     - `nodewise evaluate runs/mine`
     - `nodewise evaluate runs/mine --json | tail -n 1`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.data.fingerprints import logits_sha256
     from nodewise.runs.controls import controls_of
     from nodewise.runs.run import Task, scores_of
     from nodewise.runs.saved import load_run
     from nodewise.runs.task import load_source, split_of
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     data = load_source(model.config["graph"], root, model.folder).data.to(device)
-    if threads is None:
-        set_threads_for(data.edge_index.size(1))
+    set_threads_for(data.edge_index.size(1), threads)
     split = split_of(data)
     _check(model.config["split_sha256"], split.sha256())
     logits = model.logits(data)
@@ -74,11 +73,8 @@ def evaluate(
     footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
     columns = ("", "now", "95 % interval", "recorded", "majority", "features only")
     print_table(columns, rows, "" if quiet else footer)
-    if json:
-        from json import dumps
-
-        about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
-        typer.echo(dumps(about))
+    about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
+    print_json(about, json)
 
 
 def _unlearned(scores: dict[str, Any], refit: bool) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.explorer.explored import Explored
@@ -45,6 +46,7 @@ def explore(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,9 +66,8 @@ def explore(
     from nodewise.explorer.app import need_dash
 
     need_dash()
-    set_threads(threads)
-    check_device(device)
-    explored = _explored(run, dataset, files_of(nodes, edges), root, device)
+    set_up(threads, device)
+    explored = _explored(run, dataset, files_of(nodes, edges), root, device, allow_changes)
     if static is None:
         _serve(explored, run, host, port, browser, json, quiet)
         return
@@ -75,18 +76,23 @@ def explore(
     details = write_static(explored, run.resolve().name, static)
     if not quiet:
         typer.echo(f"{static}: a map of all nodes, and details of {details:,}")
-    _print_json({"page": str(static), "details": details}, json)
+    print_json({"page": str(static), "details": details}, json)
 
 
 def _explored(
-    run: Path, dataset: str | None, files: Mapping[str, str], root: Path | None, device: str
+    run: Path,
+    dataset: str | None,
+    files: Mapping[str, str],
+    root: Path | None,
+    device: str,
+    allow_changes: bool,
 ) -> Explored:
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect import graph_to_inspect
     from nodewise.explorer.explored import Explored
     from nodewise.runs.saved import load_run
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files, root)
     graph.data.to(device)
     return Explored(analyze(model, graph))
@@ -108,7 +114,7 @@ def _serve(
         )
     if not quiet:
         typer.echo(f"{url} shows {run}; Ctrl-C ends it")
-    _print_json({"run": str(run), "url": url}, json)
+    print_json({"run": str(run), "url": url}, json)
     if browser:
         import webbrowser
 
@@ -119,12 +125,3 @@ def _serve(
         typer.echo("\nended", err=True)
     finally:
         server.server_close()
-
-
-def _print_json(found: Mapping[str, Any], wanted: bool) -> None:
-    if wanted:
-        import sys
-        from json import dumps
-
-        typer.echo(dumps(found))
-        sys.stdout.flush()

@@ -9,16 +9,17 @@ import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Quiet,
     Root,
     Run,
     Threads,
-    check_device,
-    set_threads,
     set_threads_for,
+    set_up,
 )
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
@@ -32,6 +33,14 @@ Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="Put ' before names that a spreadsheet would run as a formula: those with = + - @ "
+        "at the start.",
+    ),
+]
 
 
 def predict(
@@ -41,9 +50,11 @@ def predict(
     edges: Edges = None,
     out: Out = Path("predictions.csv"),
     embeddings: Embeddings = None,
+    for_spreadsheets: ForSpreadsheets = False,
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,35 +70,30 @@ def predict(
     - `nodewise predict runs/mine --out labels.csv --embeddings rows.parquet`
     - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.runs.export import write_embeddings, write_predictions
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
     graph = graph_of_run(model, dataset, files, root)
     data = graph.data.to(device)
-    if threads is None:
-        set_threads_for(data.edge_index.size(1))
+    set_threads_for(data.edge_index.size(1), threads)
     if files and not quiet:
         typer.echo(str(graph.summary))
     logits = model.logits(data)
     rows = None if embeddings is None else model.embeddings(data)
-    write_predictions(out, graph.ids, logits, model.class_names)
+    write_predictions(out, graph.ids, logits, model.class_names, for_spreadsheets)
     if embeddings is not None and rows is not None:
-        write_embeddings(embeddings, graph.ids, rows)
+        write_embeddings(embeddings, graph.ids, rows, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
         if interrupted:
             typer.echo(_about_stopped(model))
-    if json:
-        from json import dumps
-
-        about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
-        typer.echo(dumps({**about, "interrupted": interrupted}))
+    about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
+    print_json({**about, "interrupted": interrupted}, json)
 
 
 def _about_stopped(model: SavedRun) -> str:
@@ -96,7 +102,7 @@ def _about_stopped(model: SavedRun) -> str:
     return (
         f"training was stopped: these are predictions of the best epoch so far, "
         f"{record['best_epoch']} of {record['epochs']}; `nodewise train` with the same options "
-        "goes on"
+        "continues"
     )
 
 

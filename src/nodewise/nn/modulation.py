@@ -12,8 +12,9 @@ from torch.nn.functional import leaky_relu
 
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import new_weight, shape_of
-from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares, total
+from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares
 from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.order import total
 from nodewise.ops.reference import modulation
 
 

@@ -37,7 +37,7 @@ def write_demo(
         "The toy graph holds papers of six fields. Words such as “cell” or “kernel” stand for "
         "another class in each field, and a paper's field shows only through its neighborhood. "
         "A narrow model with one weight matrix for all nodes has no room for six meanings of "
-        "every word. There are two ways out: its own weights for each node (LGCN), or a wider "
+        "every word. There are two ways out: separate weights for each node (LGCN), or a wider "
         "matrix (GCN-64)."
     )
     page.heading("Test accuracy")

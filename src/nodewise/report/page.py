@@ -54,7 +54,7 @@ _STYLE = f"{_CSS}{_LEFT} {{ text-align: left; }}"
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedCell:
     """A cell of a table with links under it.
 
     Attributes:
@@ -115,11 +115,11 @@ class Page:
     def table(
         self,
         columns: Sequence[str],
-        rows: Sequence[Sequence[str | Linked]],
+        rows: Sequence[Sequence[str | LinkedCell]],
         words: Sequence[str] = (),
     ) -> None:
         """A table; the first column and those of `words` are to the left, others to the right."""
-        linked = any(isinstance(cell, Linked) for row in rows for cell in row)
+        linked = any(isinstance(cell, LinkedCell) for row in rows for cell in row)
         kind = "wide linked" if linked else "wide"
         self._parts.append(f"<div class='{kind}'>{_table(columns, rows, words)}</div>")
 
@@ -159,7 +159,7 @@ class Page:
 
 
 def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[str | Linked]], words: Sequence[str]
+    columns: Sequence[str], rows: Sequence[Sequence[str | LinkedCell]], words: Sequence[str]
 ) -> str:
     # A class of the table, not of cells: a long table would be a third longer.
     left = " ".join(f"left-{i}" for i, column in enumerate(columns, 1) if column in words)
@@ -175,5 +175,5 @@ def _prose(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def _content(cell: str | Linked) -> str:
-    return cell.html() if isinstance(cell, Linked) else escape(cell)
+def _content(cell: str | LinkedCell) -> str:
+    return cell.html() if isinstance(cell, LinkedCell) else escape(cell)

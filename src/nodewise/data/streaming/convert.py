@@ -35,7 +35,7 @@ from nodewise.data.streaming.encode import FittedNodes, NodeEncoder, fit_nodes
 from nodewise.data.streaming.rows import NodeRows, read_edges, read_nodes
 from nodewise.data.streaming.table import Show, StreamedTable, stream_nodes
 from nodewise.data.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import telling_swapped_tables
+from nodewise.data.swapped import detecting_swapped_tables
 from nodewise.data.writers.store import not_writable, reading_of
 from nodewise.errors import InputError
 
@@ -81,7 +81,7 @@ def convert_tables(
     """
     sources = open_source(nodes, "nodes"), open_source(edges, "edges", header=False)
     small = sum(file.path.stat().st_size for file in (nodes, edges)) < _SMALL
-    swapped = telling_swapped_tables(*sources, options.roles) if small else nullcontext()
+    swapped = detecting_swapped_tables(*sources, options.roles) if small else nullcontext()
     try:
         with swapped, _working_in(folder) as parts:
             work = _Conversion(*sources, options, parts, budget, fitted, show)
