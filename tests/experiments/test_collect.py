@@ -24,6 +24,9 @@ from tests.report.made_up import OFFICIAL, put_cost, put_run, put_tsne
 
 NEIGHBORS = Suite.load("neighbors").variants[1]
 
+# These runs are as earlier releases wrote them.
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no manifest:nodewise.errors.RunWarning")
+
 
 def finished(
     results: Path, seed: int, accuracy: float = 0.8, variant: Variant = OFFICIAL, name: str = ""

@@ -8,6 +8,7 @@ import pytest
 
 from nodewise.errors import RunError
 from nodewise.experiments.search_folder import SEARCH, open_search
+from nodewise.io import unsealed
 
 ASKED: dict[str, Any] = {"model": "GCN", "fixed": {"epochs": 6}, "runs": 1}
 
@@ -15,7 +16,7 @@ ASKED: dict[str, Any] = {"model": "GCN", "fixed": {"epochs": 6}, "runs": 1}
 def test_the_same_search_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
         with open_search(tmp_path / "search", ASKED):
-            assert json.loads((tmp_path / "search" / SEARCH).read_text()) == ASKED
+            assert unsealed(json.loads((tmp_path / "search" / SEARCH).read_text())) == ASKED
 
 
 @pytest.mark.parametrize(

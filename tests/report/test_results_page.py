@@ -200,6 +200,7 @@ def test_an_unknown_suite_or_folder_is_an_error(tmp_path: Path) -> None:
         read_section(tmp_path / "none", "main")
 
 
+@pytest.mark.filterwarnings("ignore:.*has no manifest:nodewise.errors.RunWarning")
 def test_finished_runs_without_a_line_and_those_of_other_folders_are_added(tmp_path: Path) -> None:
     results, other = tmp_path / "results", tmp_path / "other"
     results.mkdir()

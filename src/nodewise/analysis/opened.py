@@ -82,12 +82,11 @@ class Opened:
         count, (edge_index, edge_weight) = self.subject.num_nodes, self.subject.graph
         return [conv.block(edge_index, (count, count), edge_weight) for conv in self.layers]
 
-    @cached_property
-    def axes(self) -> NDArray[np.float64]:
-        """The input of the last layer on its first two principal axes, shape (N, 2)."""
+    def principal(self, count: int) -> NDArray[np.float64]:
+        """The input of the last layer on its first principal axes, shape (N, count)."""
         with torch.no_grad():
             rows = self.subject.layered.embed(self.subject.x, *self.subject.graph)
-        return principal(lambda: iter([rows.double()]), *rows.shape, count=2)
+        return principal(lambda: iter([rows.double()]), *rows.shape, count=count)
 
     def context(self, node: int) -> NDArray[np.int64]:
         """The numbers of the members of C_v, as often as they occur; the node without a graph."""

@@ -6,7 +6,17 @@ from typing import Any
 
 import typer
 
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, set_threads_for, set_up
+from nodewise.cli.options import (
+    AllowChanges,
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Run,
+    Threads,
+    set_threads_for,
+    set_up,
+)
 from nodewise.cli.tables import print_json, print_table
 from nodewise.training.cells import between, heading, percent
 
@@ -16,6 +26,7 @@ def evaluate(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -36,7 +47,7 @@ def evaluate(
     from nodewise.runs.saved import load_run
     from nodewise.runs.task import load_source, split_of
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     data = load_source(model.config["graph"], root, model.folder).data.to(device)
     set_threads_for(data.edge_index.size(1), threads)
     split = split_of(data)

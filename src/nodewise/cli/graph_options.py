@@ -128,7 +128,7 @@ def graph_of_run(
         source = {"files": files}
     elif dataset is not None:
         source = {"dataset": dataset}
-    return read_source(source, run.folder, root)
+    return read_source(source, run.files, root)
 
 
 def name_of(source: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
 from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def inspect(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -59,7 +60,7 @@ def inspect(
     from nodewise.cli.inspect_tables import print_graph, print_node
     from nodewise.runs.saved import load_run
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files_of(nodes, edges), root)
     graph.data.to(device)
     view = analyze(model, graph)

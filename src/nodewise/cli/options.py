@@ -32,6 +32,13 @@ Workers = Annotated[
 Run = Annotated[
     Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
 ]
+AllowChanges = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changes",
+        help="Go on, with a warning, if files of a run are not as training left them.",
+    ),
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),

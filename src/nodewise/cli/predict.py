@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, set_threads_for, set_up
+from nodewise.cli.options import (
+    AllowChanges,
+    Device,
+    Json,
+    Quiet,
+    Root,
+    Run,
+    Threads,
+    set_threads_for,
+    set_up,
+)
 from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -23,6 +33,14 @@ Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="Put ' before names that a spreadsheet would run as a formula: those with = + - @ "
+        "at the start.",
+    ),
+]
 
 
 def predict(
@@ -32,9 +50,11 @@ def predict(
     edges: Edges = None,
     out: Out = Path("predictions.csv"),
     embeddings: Embeddings = None,
+    for_spreadsheets: ForSpreadsheets = False,
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,7 +75,7 @@ def predict(
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
     graph = graph_of_run(model, dataset, files, root)
     data = graph.data.to(device)
@@ -64,9 +84,9 @@ def predict(
         typer.echo(str(graph.summary))
     logits = model.logits(data)
     rows = None if embeddings is None else model.embeddings(data)
-    write_predictions(out, graph.ids, logits, model.class_names)
+    write_predictions(out, graph.ids, logits, model.class_names, for_spreadsheets)
     if embeddings is not None and rows is not None:
-        write_embeddings(embeddings, graph.ids, rows)
+        write_embeddings(embeddings, graph.ids, rows, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")

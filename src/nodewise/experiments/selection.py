@@ -17,10 +17,11 @@ from typing import Any
 
 from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
+from nodewise.experiments.choice import CHOICE, read_choice
 from nodewise.experiments.clock import Clock
 from nodewise.experiments.race import Race
 from nodewise.experiments.refit import refit_epochs, refit_share
-from nodewise.experiments.selection_result import CHOICE, SelectionResult
+from nodewise.experiments.selection_result import SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
@@ -100,9 +101,10 @@ class Selection:
 
     def known(self) -> Choice | None:
         """What was chosen before, if the same was asked for, and choosing was not stopped."""
-        path = self.folder / CHOICE
-        record = json.loads(path.read_bytes()) if path.exists() else {}
-        if record.get("asked") != self.asked or record.get("stopped"):
+        record = read_choice(self.folder)
+        if record is None or record.get("asked") != self.asked or record.get("stopped"):
+            return None
+        if not {"refit_epochs", "val_scores", "temperature"} <= record.keys():
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])

@@ -13,8 +13,6 @@ from nodewise.models.zoo import find_row
 from nodewise.training.early_stopping import Best
 from nodewise.training.metrics import Metric, score
 
-CHOICE = "choice.json"
-
 
 @dataclass(frozen=True)
 class SelectionResult:

@@ -16,9 +16,16 @@ from nodewise.io import replacing, writing
 from nodewise.models.baselines.deepwalk import DeepWalk
 from nodewise.models.classifier import Classifier
 
+# Spreadsheets take a cell that begins so for a formula, and run it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def write_predictions(
-    path: Path, ids: Iterable[object], logits: Tensor, class_names: Sequence[str]
+    path: Path,
+    ids: Iterable[object],
+    logits: Tensor,
+    class_names: Sequence[str],
+    for_spreadsheets: bool = False,
 ) -> None:
     """Write `id, prediction, p_<class> ...`, a row for each node.
 
@@ -27,6 +34,8 @@ def write_predictions(
         ids: A name for each node.
         logits: Shape (nodes, classes).
         class_names: A name for each class.
+        for_spreadsheets: Whether names that a spreadsheet would run as a formula begin with an
+            apostrophe in the file.
 
     Raises:
         InputError: The file's ending is neither.
@@ -36,19 +45,25 @@ def write_predictions(
 
     check_table_path("--out", path)
     columns = [f"p_{name}" for name in class_names]
+    shown, rows = list(class_names), list(ids)
+    if for_spreadsheets:
+        shown, rows = [_harmless(name) for name in shown], [_harmless(name) for name in rows]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
-    frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
-    frame.insert(0, "id", list(ids))
+    frame.insert(0, "prediction", np.asarray(shown, object)[logits.argmax(1).cpu().numpy()])
+    frame.insert(0, "id", rows)
     _write(path, frame, "%.6g")
 
 
-def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
+def write_embeddings(
+    path: Path, ids: Iterable[object], rows: Tensor, for_spreadsheets: bool = False
+) -> None:
     """Write `id, e0, e1, ...`, a row for each node.
 
     Args:
         path: A .csv or .parquet file; it is written completely or not at all.
         ids: A name for each node.
         rows: Shape (nodes, width).
+        for_spreadsheets: As of `write_predictions`.
 
     Raises:
         InputError: The file's ending is neither.
@@ -59,8 +74,13 @@ def write_embeddings(path: Path, ids: Iterable[object], rows: Tensor) -> None:
     check_table_path("--embeddings", path)
     columns = [f"e{i}" for i in range(rows.size(1))]
     frame = pd.DataFrame(rows.cpu().numpy(), columns=columns)
-    frame.insert(0, "id", list(ids))
+    frame.insert(0, "id", [_harmless(name) for name in ids] if for_spreadsheets else list(ids))
     _write(path, frame)
+
+
+def _harmless(name: Any) -> Any:
+    """A name that no spreadsheet takes for a formula; numbers are none."""
+    return f"'{name}" if isinstance(name, str) and name.startswith(_FORMULA) else name
 
 
 @singledispatch

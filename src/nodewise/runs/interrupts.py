@@ -13,7 +13,10 @@ INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
 
 @contextmanager
 def asking_to_stop() -> Iterator[Callable[[], bool]]:
-    """A function that returns whether SIGINT or SIGTERM came; a second one ends at once."""
+    """A function that returns whether SIGINT, SIGTERM or SIGHUP came; a second one ends at once.
+
+    SIGHUP comes when a terminal is closed; under `nohup` it is ignored, and stays so.
+    """
     if not _can_handle_signals():
         yield lambda: False
         return
@@ -25,7 +28,10 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked = True
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, note) for number in numbers}
     try:
         yield lambda: asked
     finally:

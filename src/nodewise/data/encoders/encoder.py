@@ -18,12 +18,14 @@ class EncodedColumn:
         unknown: The words or categories the encoder did not know and left out, and how often.
         empty: How many cells were empty.
         counts_as: The value that they count as.
+        doubtful: Names that look like missing values, and how often they occur.
     """
 
     matrix: Any
     unknown: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
     counts_as: str = ""
+    doubtful: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,13 @@ class Encoder:
             TableError: A cell cannot be encoded.
         """
         raise NotImplementedError
+
+    def check(self) -> None:
+        """Check what the types of the fields do not say; a file may say anything.
+
+        Raises:
+            Mismatch: A field cannot be right.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Its kind and fields, as plain data for JSON."""

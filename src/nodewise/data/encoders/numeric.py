@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import Missing
 from nodewise.data.sources.cells import numbers_in
@@ -19,6 +20,7 @@ _FILL: dict[Missing, Callable[[NDArray[np.float64]], Any]] = {
     "median": np.median,
     "zero": lambda _: 0.0,
 }
+_HUGE = 1e30  # features are float32
 _WAY_OUT = "correct the cell, or leave the column out of the features"
 
 
@@ -38,6 +40,13 @@ class NumericColumn(Encoder):
     mean: float = 0.0
     scale: float = 1.0
 
+    def check(self) -> None:
+        """Check that the numbers fit, and that the scale is no zero."""
+        for name in ("fill", "mean", "scale"):
+            value = getattr(self, name) or 0.0
+            expect(abs(value) <= _HUGE, name, f"at most {_HUGE:g}", value)
+        expect(self.scale > 0, "scale", "above 0", self.scale)
+
     @classmethod
     def fit(cls, table: SourceTable, column: str, missing: Missing, scale: bool) -> NumericColumn:
         """Learn what to fill in and how to scale.
@@ -48,7 +57,23 @@ class NumericColumn(Encoder):
         Raises:
             TableError: A cell is not a number, or infinite, or empty though that is an error.
         """
-        numbers = numbers_in(table, column, _WAY_OUT)
+        numbers = numbers_of(table, column)
+        return cls.of_numbers(table, column, numbers, missing, scale)
+
+    @classmethod
+    def of_numbers(
+        cls,
+        table: SourceTable,
+        column: str,
+        numbers: NDArray[np.float64],
+        missing: Missing,
+        scale: bool,
+    ) -> NumericColumn:
+        """The same from the numbers of all rows; the table is for errors.
+
+        Raises:
+            TableError: A number is too large, or missing though that is an error.
+        """
         given = numbers[~np.isnan(numbers)]
         if not given.size:
             raise table.error(
@@ -74,7 +99,7 @@ class NumericColumn(Encoder):
         Raises:
             TableError: A cell is not a number, or too large, or empty though that is an error.
         """
-        given = numbers_in(table, self.column, _WAY_OUT)
+        given = numbers_of(table, self.column)
         scaled = (self.filled(table, given) - self.mean) / self.scale
         filling = "" if self.fill is None else f"{self.fill:.6g}"
         empty = int(np.isnan(given).sum())
@@ -97,7 +122,7 @@ class NumericColumn(Encoder):
                 value=written,
                 way_out="fill it in, or choose missing (--missing): mean, median or zero",
             )
-        huge = np.abs(numbers) > 1e30
+        huge = np.abs(numbers) > _HUGE
         if huge.any():
             raise table.error(
                 "is beyond what features can hold",
@@ -107,3 +132,12 @@ class NumericColumn(Encoder):
                 way_out=_WAY_OUT,
             )
         return np.where(empty, 0.0 if self.fill is None else self.fill, numbers)
+
+
+def numbers_of(table: SourceTable, column: str) -> NDArray[np.float64]:
+    """The numbers in a column of features, NaN where a cell is empty.
+
+    Raises:
+        TableError: A cell is not a number, or infinite.
+    """
+    return numbers_in(table, column, _WAY_OUT)

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
-from nodewise.data.store_meta import is_store, read_meta
+from nodewise.data.store_meta import is_store, read_meta, was_to_be_store
 from nodewise.errors import TableError
 
 _SAMPLE = 1 << 16
@@ -59,7 +59,8 @@ class InputFile:
             GraphError: It is the folder of a store that is damaged or was not completed.
         """
         path = path.expanduser()
-        if path.is_dir() and (path / "x.npy").exists():
+        _check_name(path)
+        if path.is_dir() and was_to_be_store(path):
             return cls(path, b"", str(read_meta(path)["sha256"]))
         _check_is_file(path)
         try:
@@ -181,6 +182,15 @@ def damaged_gzip(path: Path) -> TableError:
     return TableError(
         str(path), "is a damaged or truncated gzip file", way_out="compress or copy it again"
     )
+
+
+def _check_name(path: Path) -> None:
+    """Check that a file's name can be written into a run's configuration."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        way_out = "rename it, or the folder"
+        raise TableError(str(path), "has a name that is not UTF-8", way_out=way_out) from error
 
 
 def _check_is_file(path: Path) -> None:

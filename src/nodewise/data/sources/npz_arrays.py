@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
+from nodewise.data.sources.npz_members import NpzMembers
 from nodewise.data.sources.source import listed
 from nodewise.errors import TableError
 
@@ -28,7 +29,7 @@ class NpzArrays:
 
     Args:
         path: The file, for errors.
-        arrays: Its arrays by name, without those that would run code when opened.
+        arrays: Its arrays by name, loaded when they are asked for.
     """
 
     path: Path
@@ -41,24 +42,7 @@ class NpzArrays:
         Raises:
             TableError: It is damaged, or not an npz file.
         """
-        arrays = {}
-        try:
-            # Opened here, since NumPy leaves a file open that it cannot read.
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as npz:
-                for name in npz.files:
-                    try:
-                        member = npz[name]
-                    except ValueError:  # NumPy's answer to a pickle
-                        continue
-                    if isinstance(member, np.ndarray):  # other files come as their bytes
-                        arrays[name] = member
-        except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy
-            raise TableError(
-                str(path),
-                f"is damaged, or not an npz file ({type(error).__name__}: {error})",
-                way_out="save or copy it again",
-            ) from error
-        return cls(path, arrays)
+        return cls(path, NpzMembers(path))
 
     def features(self) -> Any:
         """The features, as an array or a scipy CSR matrix (nodes, features).

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nodewise.experiments.selection_result import CHOICE
+from nodewise.experiments.choice import read_choice
 from nodewise.runs.controls import read_controls
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.seeds import summarize
 from nodewise.training.metrics import record_score
+from nodewise.training.recipe import default_settings
 
 PARTS = {"test": "test", "val": "validation"}
 
@@ -51,9 +51,8 @@ class RunGroup:
     @classmethod
     def of(cls, folders: Sequence[Path], beside: Path) -> RunGroup:
         """Read the folders of runs, and from the folder of all how their model was chosen."""
-        path = beside / CHOICE
-        choice = json.loads(path.read_bytes()) if path.exists() else None
-        return cls([RunRecords.of(one) for one in folders], read_controls(folders[0]), choice)
+        records, controls = [RunRecords.of(one) for one in folders], read_controls(folders[0])
+        return cls(records, controls, read_choice(beside))
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -62,9 +61,8 @@ class RunGroup:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The recipe's settings."""
-        settings: Mapping[str, Any] = self.config["settings"]
-        return settings
+        """The recipe's settings; a key that an earlier release did not know has its default."""
+        return {**default_settings(), **self.config["settings"]}
 
     @property
     def part(self) -> str:
