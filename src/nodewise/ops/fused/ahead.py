@@ -26,7 +26,7 @@ from llvmlite import binding
 
 from nodewise.ops.compiled import CHECKED, sources_changed
 from nodewise.ops.fused import launch, messages
-from nodewise.ops.kernel_files import has_told, one_at_a_time
+from nodewise.ops.kernel_files import are_kept, one_at_a_time
 
 # What each of two processes compiles: about the same time.
 _HERE = ("messages", "messages_backward")
@@ -137,7 +137,7 @@ def compile_ahead(dtype: str, processes: int) -> None:
     with one_at_a_time(stamp.with_suffix(".lock")):
         if not stamp.exists():
             _compile_all(dtype, parallel=processes > 1)
-            if not has_told():  # a full disk: the next process will look again
+            if are_kept():  # not on a full disk: the next process will look again
                 with suppress(OSError):
                     stamp.touch()
 
@@ -197,4 +197,4 @@ def _compile(
 
 if __name__ == "__main__":
     _compile(sys.argv[1], tuple(sys.argv[2:]))
-    sys.exit(has_told())  # what could not be saved is compiled by the parent, too
+    sys.exit(not are_kept())  # what is not on disk is compiled by the parent, too
