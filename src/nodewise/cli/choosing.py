@@ -10,12 +10,45 @@ import typer
 
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
+from nodewise.cli.training_graph import keys_of_graph
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
+    from nodewise.data.graph import GraphTable
     from nodewise.experiments.selection import Choice, Selection
+    from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
+    from nodewise.runs.task import TaskMaker
+
+
+def requested_task(
+    request: TrainRequest,
+    make: TaskMaker,
+    graph: GraphTable,
+    folder: Path,
+    target: Path,
+    quiet: bool,
+) -> tuple[Task, dict[str, Any] | None]:
+    """The task that a command line asks for, and the record of how it was chosen, if it was.
+
+    Args:
+        request: What to train.
+        make: Makes tasks of the graph.
+        graph: The graph.
+        folder: The folder of all runs.
+        target: That of the first run.
+        quiet: Whether to print nothing.
+
+    Raises:
+        RunError: A folder holds another run.
+    """
+    of_graph = keys_of_graph(graph, lambda keys: request.recipes(keys)[0], quiet)
+    if not request.is_auto:
+        return request.task(make, of_graph), None
+    selection = request.selection(make, graph.data, folder, of_graph)
+    choice, task = choose_run(selection, target, quiet)
+    return task, choice.record
 
 
 def choose_run(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
@@ -43,7 +76,7 @@ def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Ta
     try:
         with asking_to_stop() as stop, choosing_progress(selection.budget, quiet) as show:
             return choose_into(target, selection, show, stop)
-    except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
+    except KeyboardInterrupt:  # printed when the bar is gone: on its line it would follow the bar
         folder = selection.folder
         raise stopped(
             f"stopped while choosing, all saved in {folder}; run the same command to continue"

@@ -23,6 +23,9 @@ _AT_ONCE = 1 << 16  # rows
 Names = Callable[[int, int], Iterable[object]]
 Append = Callable[[Any], None]
 
+# Spreadsheets take a cell that begins so for a formula, and run it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def write_outputs(
     outputs: Iterable[Outputs],
@@ -30,6 +33,7 @@ def write_outputs(
     class_names: Sequence[str],
     out: Path,
     embeddings: Path | None = None,
+    for_spreadsheets: bool = False,
 ) -> None:
     """Write a table of predictions, and one of embeddings if there is a path for it.
 
@@ -42,6 +46,8 @@ def write_outputs(
         class_names: A name for each class.
         out: A .csv or .parquet file.
         embeddings: A .csv or .parquet file, or None.
+        for_spreadsheets: Whether names that a spreadsheet would run as a formula begin with an
+            apostrophe in the file.
 
     Raises:
         InputError: A file's ending is neither.
@@ -50,12 +56,13 @@ def write_outputs(
     check_table_path("--out", out)
     if embeddings is not None:
         check_table_path("--embeddings", embeddings)
+    shown = _harmless if for_spreadsheets else _as_it_is
     with ExitStack() as stack:
         predictions = stack.enter_context(_table(out, "%.6g"))
         others = None if embeddings is None else stack.enter_context(_table(embeddings))
         for nodes, logits, rows in _pieces(outputs):
-            ids = list(names(nodes.start, nodes.stop))
-            predictions(_predictions(ids, logits, class_names))
+            ids = [shown(name) for name in names(nodes.start, nodes.stop)]
+            predictions(_predictions(ids, logits, class_names, [*map(shown, class_names)]))
             if others is not None and rows is not None:
                 others(_embeddings(ids, rows))
 
@@ -68,12 +75,14 @@ def _pieces(outputs: Iterable[Outputs]) -> Iterator[Outputs]:
             yield Outputs(nodes[piece], logits[piece], None if rows is None else rows[piece])
 
 
-def _predictions(ids: list[object], logits: Tensor, class_names: Sequence[str]) -> Any:
+def _predictions(
+    ids: list[object], logits: Tensor, class_names: Sequence[str], shown: Sequence[str]
+) -> Any:
     import pandas as pd
 
     columns = [f"p_{name}" for name in class_names]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
-    frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
+    frame.insert(0, "prediction", np.asarray(shown, object)[logits.argmax(1).cpu().numpy()])
     frame.insert(0, "id", ids)
     return frame
 
@@ -84,6 +93,15 @@ def _embeddings(ids: list[object], rows: Tensor) -> Any:
     frame = pd.DataFrame(rows.cpu().numpy(), columns=[f"e{i}" for i in range(rows.size(1))])
     frame.insert(0, "id", ids)
     return frame
+
+
+def _as_it_is(name: Any) -> Any:
+    return name
+
+
+def _harmless(name: Any) -> Any:
+    """A name that no spreadsheet takes for a formula; numbers are none."""
+    return f"'{name}" if isinstance(name, str) and name.startswith(_FORMULA) else name
 
 
 def check_table_path(option: str, path: Path) -> None:

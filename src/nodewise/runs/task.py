@@ -132,14 +132,16 @@ def load_source(
     return replace(_with_split(graph, seed, options.split_ratio), source=about)
 
 
-def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = None) -> GraphTable:
+def read_source(
+    source: Mapping[str, Any], run: RunFolder, root: str | Path | None = None
+) -> GraphTable:
     """The graph of a source, to predict with a run: no split is drawn, and labels may be missing.
 
     Tables, perhaps larger and later than those of the run, are read into the features of the run.
 
     Args:
         source: What a run's record has, or `files` or a `dataset` alone.
-        run: The run's folder.
+        run: The run's files.
         root: The folder of raw files.
 
     Raises:
@@ -152,8 +154,8 @@ def read_source(source: Mapping[str, Any], run: Path, root: str | Path | None = 
         from nodewise.data.datasets import load_without_split  # not for tables
 
         return describe(load_without_split(_dataset_name(source), root), dict(source))
-    fitted = RunFolder(run).preprocessing
-    files = find_files(source, run)
+    fitted = run.preprocessing
+    files = find_files(source, run.path)
     return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
 
 

@@ -90,7 +90,7 @@ class Inference:
         if isinstance(inputs, MappedGraph):
             graph: tuple[Rows, CscGraph] = (inputs, inputs.csc)
         else:
-            graph = _in_memory(*inputs)
+            graph = _in_memory(next(model.parameters()), *inputs)
         return Layerwise(model, *graph, self.memory, self.folder, self.watch)
 
     @torch.no_grad()
@@ -135,10 +135,10 @@ class Inference:
 
 
 def _in_memory(
-    x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    weight: Tensor, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
 ) -> tuple[Rows, CscGraph]:
     count = num_rows(x)
-    edges = plain_edges(edge_index, edge_weight, (count, count), x.dtype)
+    edges = plain_edges(edge_index, edge_weight, (count, count), weight)
     return RowsInMemory(as_features(x)), CscGraph.from_edges(edges[0], count, edges[1])
 
 
