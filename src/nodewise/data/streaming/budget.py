@@ -1,0 +1,92 @@
+"""The memory that a conversion may use, and what it is divided into."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from nodewise.errors import InputError
+
+_UNITS: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS_OF_TWO: Final = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+# Python with torch, pandas and Arrow, before anything is read.
+_BASE: Final = 520 * 10**6
+_LEAST: Final = 700 * 10**6
+# Of a node while features are fitted: a column of numbers with its copies, its label, its degree.
+_OF_NODE: Final = 64
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a text such as 4GB, 800MB or 2GiB.
+
+    Raises:
+        InputError: It is something else.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    unit = None if found is None else (_UNITS | _UNITS_OF_TWO).get(found[2].upper())
+    if found is None or unit is None:
+        raise InputError(
+            "--memory", "is no size of memory", value=text, way_out="write it as 4GB or 800MB"
+        )
+    return int(float(found[1]) * unit)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much memory is used for what.
+
+    Args:
+        total: The bytes that the process may use.
+
+    Raises:
+        InputError: It is too little for any table.
+    """
+
+    total: int
+
+    def __post_init__(self) -> None:
+        if self.total < _LEAST:
+            raise _too_small(self.total, _LEAST, "anything")
+
+    @property
+    def _free(self) -> int:
+        return self.total - _BASE
+
+    @property
+    def block(self) -> int:
+        """Bytes of a text file that are parsed at a time; several such blocks are in memory."""
+        return min(max(self._free // 100, 1 << 20), 1 << 24)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a table that are read at a time, where bytes are not known."""
+        return min(max(self._free // 10_000, 1 << 13), 1 << 18)
+
+    def rows_of(self, width: int) -> int:
+        """Rows of so many features that are encoded at a time."""
+        return max(self._free // 20 // (16 * max(width, 1)), 64)
+
+    @property
+    def entries(self) -> int:
+        """Edges, each in one direction, that are sorted at a time."""
+        return self._free // 2 // 100
+
+    def check(self, num_nodes: int) -> None:
+        """Check that what is needed for every node fits.
+
+        Raises:
+            InputError: It does not.
+        """
+        needed = _BASE + _OF_NODE * num_nodes
+        if needed > self.total:
+            raise _too_small(self.total, needed, f"{num_nodes:,} nodes")
+
+
+def _too_small(given: int, needed: int, what: str) -> InputError:
+    return InputError(
+        "--memory",
+        f"is too little for {what}",
+        value=f"{given / 10**9:.2g}GB",
+        way_out=f"give {-(-needed // 10**8) / 10:.1f}GB or more",
+    )
