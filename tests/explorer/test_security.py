@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
+import re
 import socket
 
 import pytest
 
+from nodewise.explorer.app import ASSETS
 from nodewise.explorer.security import content_policy, is_local, is_ours, is_same
 
 
@@ -36,7 +39,14 @@ def test_a_post_comes_from_the_page_itself() -> None:
 def test_scripts_run_from_files_or_by_their_hash() -> None:
     rules = dict(rule.split(" ", 1) for rule in content_policy(["'sha256-x'"]).split("; "))
     assert rules["default-src"] == "'none'" and "'sha256-x'" in rules["script-src"]
-    assert "unsafe-inline" not in rules["script-src"] and "http" not in str(rules)
+    assert "unsafe" not in rules["script-src"] and "http" not in str(rules)
+
+
+def test_plotly_is_the_build_that_compiles_nothing_from_text() -> None:
+    text = (ASSETS / "plotly.min.js").read_text("utf-8")
+    wanted = json.loads((ASSETS.parent / "bundle" / "package.json").read_text("utf-8"))
+    assert text.startswith(f"/*! plotly.js v{wanted['dependencies']['plotly.js']},")
+    assert not re.search(r"\beval\(|new Function\b", text)
 
 
 def test_only_loopback_is_local() -> None:

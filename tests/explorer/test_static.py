@@ -20,6 +20,7 @@ def test_the_file_has_everything_and_names_are_text(tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     assert SCRIPT not in text and "7 of 60 nodes have their details" in text
     assert not re.search(r"<(script|link)[^>]*(src|href)=", text)
+    assert "unsafe-eval" not in text and "default-src &#x27;none&#x27;" in text
     (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', text)
     found = json.loads(data)
     assert found["ids"] == explored.ids and len(found["details"]) == 7
