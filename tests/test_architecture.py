@@ -16,7 +16,7 @@ ROOT = ("_version", "checked", "errors", "io", "look", "randomness")
 ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),
     ("ops", "data", "training"),
-    ("models", "testing"),
+    ("training", "testing"),
     ("analysis", "explorer", "cli"),
     ("experiments", "workflow", "estimator"),
     ("runs", "bound_graph", "estimator"),

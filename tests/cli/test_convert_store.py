@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 import nodewise as nw
 from nodewise.cli.app import app
 from nodewise.data.store import GraphStore
 from nodewise.errors import GraphError
+from tests.cli.test_convert import KARATE, answer, invoke
 from tests.cli.test_user_tables import write_karate
 
-KARATE = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
 COMMAND = [sys.executable, "-m", "nodewise", "convert"]
 
 
@@ -31,16 +30,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_karate(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["convert", *map(str, arguments)])
-
-
-def answer(*arguments: object) -> dict[str, Any]:
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, (result.output, result.exception)
-    return dict(json.loads(result.stdout.splitlines()[-1]))
 
 
 def large_tables(rows: int, width: int = 20) -> None:
@@ -114,8 +103,6 @@ def test_a_later_graph_is_encoded_as_that_of_a_run() -> None:
 def test_wrong_options_are_refused_and_nothing_is_written(
     arguments: list[str], message: str
 ) -> None:
-    import re
-
     result = invoke(*arguments)
     assert result.exit_code != 0 and re.search(message, str(result.exception)), result.exception
     assert not Path("big").exists()

@@ -43,7 +43,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TsneProgress:
     """How far a map is.
 
     Attributes:
@@ -73,16 +73,16 @@ class Background:
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock)
 
-    def progress(self, key: str) -> Progress:
+    def progress(self, key: str) -> TsneProgress:
         """How far a map is; begins with it if no other is being laid out."""
         with self._lock:
             for job in self._jobs.values():
                 job.collect()
             if key not in self._jobs:
                 if not all(job.ended for job in self._jobs.values()):
-                    return Progress(0)
+                    return TsneProgress(0)
                 self._jobs[key] = self._begin(key)
-            return Progress(self._jobs[key].stage, self._jobs[key].failed)
+            return TsneProgress(self._jobs[key].stage, self._jobs[key].failed)
 
     def points(self, key: str) -> Points | None:
         """The newest points of a map, a row each; None before the first stage is done."""

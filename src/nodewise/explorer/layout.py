@@ -8,7 +8,7 @@ from typing import Any
 from dash import dcc, html
 
 from nodewise.experiments.plane import STAGES
-from nodewise.explorer.background import Progress
+from nodewise.explorer.background import TsneProgress
 from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
 from nodewise.explorer.explored import Explored
 from nodewise.explorer.state import LAYOUTS, SHOWN
@@ -39,7 +39,7 @@ def page(explored: Explored, name: str) -> Any:
     )
 
 
-def progress(found: Progress) -> list[Any]:
+def progress(found: TsneProgress) -> list[Any]:
     """What is said while t-SNE lays a map out."""
     if found.failed:
         return [html.P("t-SNE ended early, perhaps for want of memory.")]

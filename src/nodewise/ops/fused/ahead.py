@@ -61,7 +61,9 @@ def _edges(number: Any) -> SimpleNamespace:
     names = ("z", "scale_target", "scale_source", "shift_target", "shift_source")
     rows = {name: np.ones((1, 1, 1), number) for name in names}
     runs = {"source": np.zeros(1, np.int64), "back_edge": np.zeros(1, np.int64)}
-    return SimpleNamespace(**rows, **runs, ptr=np.arange(2), back_ptr=np.arange(2), slope=0.2)
+    return SimpleNamespace(
+        **rows, **runs, ptr=np.arange(2), back_ptr=np.arange(2), slope=0.2, weight=None
+    )
 
 
 def _sums(number: Any, index: Any, *, of_weight: bool) -> None:
