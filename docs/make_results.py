@@ -128,11 +128,54 @@ def sage() -> str:
 
 
 def scale() -> str:
-    """What an edge costs in small and in large graphs."""
+    """What a training node costs in small and in large graphs."""
     points = _measured("scale")["points"]
-    cost = [1e9 * point["seconds_per_edge"] for point in points]
-    edges = f"{points[0]['edges']:,} to {points[-1]['edges']:,} edges"
-    return f"In graphs of {edges}, an edge costs {min(cost):.0f} to {max(cost):.0f} nanoseconds."
+    cost = [1e6 * point["seconds_per_seed"] for point in points]
+    nodes = f"{points[0]['nodes']:,} to {points[-1]['nodes']:,} nodes"
+    return (
+        f"In graphs of {nodes} in files, a training node of a mini-batch costs {min(cost):.0f} to "
+        f"{max(cost):.0f} microseconds: [large graphs](scaling.md#prediction-and-measurement)."
+    )
+
+
+def scaling() -> str:
+    """The cost model beside what `bench scale` measured."""
+    found = _measured("scale")
+    points, fixed, per_row = found["points"], *_constants()
+    lines = [
+        "| nodes | edges | rows for a training node | predicted | measured | of the processor | peak "
+        "memory | anonymous |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for point in points:
+        predicted = fixed / found["batch_size"] + per_row * point["rows_per_seed"]
+        lines.append(
+            f"| {point['nodes']:,} | {point['edges']:,} | {point['rows_per_seed']:.1f} "
+            f"| {1e6 * predicted:.0f} µs | {1e6 * point['seconds_per_seed']:.0f} µs "
+            f"| {1e6 * point['cpu_seconds_per_seed']:.0f} µs "
+            f"| {point['peak_mb']:,.0f} MB | {point['anonymous_mb']:,.0f} MB |"
+        )
+    load = found["load_average"]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Largest over smallest time: {found['flatness']:.2f}; t_0 is {1e3 * fixed:.1f} ms and c "
+            f"{1e6 * per_row:.1f} µs. {found['threads']} threads, load average {load:.1f} when it "
+            "began.",
+        ]
+    )
+
+
+def _constants() -> tuple[float, float]:
+    """The time of a step and of a row, from the smallest graph in batches of two sizes."""
+    runs = [_measured(name) for name in ("scale", "scale-batches")]
+    (t, n), (u, m) = (
+        (run["points"][0]["seconds_per_seed"], run["points"][0]["rows_per_seed"]) for run in runs
+    )
+    b, c = (run["batch_size"] for run in runs)
+    per_row = (b * t - c * u) / (b * n - c * m)
+    return b * (t - per_row * n), per_row
 
 
 def speed() -> str:
@@ -194,6 +237,7 @@ MAKERS: dict[str, Maker] = {
     "peers": peers,
     "sage": sage,
     "scale": scale,
+    "scaling": scaling,
     "speed": speed,
     "tables": tables,
     "twins": twins,

@@ -26,7 +26,8 @@ class Ended:
 
     def says_why(self) -> bool:
         """Whether it was refused in one line, and without a traceback."""
-        said = [line for line in self.err.splitlines() if line.startswith("nodewise: ")]
+        lines = (line for line in self.err.splitlines() if line.startswith("nodewise: "))
+        said = [line for line in lines if "compiling CPU kernels" not in line]
         return self.code == 2 and len(said) == 1 and "Traceback" not in self.err
 
     def worked(self) -> bool:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
 from nodewise.cli.options import set_threads_for
+from nodewise.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nodewise.data.graph import GraphTable
+    from nodewise.experiments.train_request import TrainRequest
+    from nodewise.runs.run import Task
+    from nodewise.runs.stored_task import StoredTask
     from nodewise.runs.task import TaskMaker
     from nodewise.training.recipe import Recipe
 
@@ -35,6 +42,46 @@ def print_summary(graph: GraphTable, quiet: bool) -> None:
         typer.echo(str(graph.summary))
 
 
+def task_of_store(request: TrainRequest, make: TaskMaker, quiet: bool) -> StoredTask:
+    """The task of a graph in files, of which only a line is printed.
+
+    Args:
+        request: What to train.
+        make: Makes tasks of the graph.
+        quiet: Whether to print nothing.
+
+    Raises:
+        InputError: The recipe "auto" is to choose.
+    """
+    from nodewise.data.store import GraphStore
+    from nodewise.runs.stored_task import stored_task
+
+    if request.is_auto:
+        raise InputError(
+            "--recipe",
+            "'auto' needs the graph in memory",
+            way_out="name a recipe, such as nodewise, or the tables with --nodes and --edges",
+        )
+    store = GraphStore.open(make.source["store"])
+    if not quiet:
+        typer.echo(str(store))
+    labels = (np.asarray(store.y), store.classes)
+    keys = _keys_of_labels(*labels, lambda keys: request.recipes(keys)[0], quiet)
+    (recipe,) = request.recipes(keys)
+    return stored_task(make.source, str(request.model_name), recipe, make.device)
+
+
+def show_engine(task: Task, quiet: bool) -> None:
+    """Print a line that says why a task is trained by mini-batches, if that was decided here.
+
+    Raises:
+        InputError: The engine that was asked for cannot train this model.
+    """
+    reason = task.engine_choice.reason
+    if reason and not quiet:
+        typer.echo(f"engine    {reason}")
+
+
 def keys_of_graph(
     graph: GraphTable, load: Callable[[Mapping[str, Any]], Recipe], quiet: bool
 ) -> dict[str, Any]:
@@ -45,11 +92,20 @@ def keys_of_graph(
         load: Loads the recipe from keys that the graph decides; recipe and user go before them.
         quiet: Whether to print nothing.
     """
-    from nodewise.training.metrics import default_metric
-
     if "files" not in graph.source:
         return {}
-    default = default_metric(graph.data.y.numpy(), graph.data.get("class_names"))
+    return _keys_of_labels(graph.data.y.numpy(), graph.data.get("class_names"), load, quiet)
+
+
+def _keys_of_labels(
+    y: NDArray[np.int64],
+    class_names: Sequence[str] | None,
+    load: Callable[[Mapping[str, Any]], Recipe],
+    quiet: bool,
+) -> dict[str, Any]:
+    from nodewise.training.metrics import default_metric
+
+    default = default_metric(y, class_names)
     of_graph = {"metric": default.metric}
     if not default.reason or load(of_graph).stopping.metric != default.metric:
         return {}

@@ -121,6 +121,7 @@ def load_source(
         InputError: The source names no graph, or there are no labels.
         TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
+    source = _in_memory(source)
     if "files" not in source:
         return _load_dataset(source, root)
     files = find_files(source, run)
@@ -148,6 +149,7 @@ def read_source(
         RunError: The source names tables, and the run was not trained on tables.
         TableError: A table is wrong, or is not the one that the source has a fingerprint of.
     """
+    source = _in_memory(source)
     if "files" not in source:
         from nodewise.data.datasets import load_without_split  # not for tables
 
@@ -155,6 +157,13 @@ def read_source(
     fitted = run.preprocessing
     files = find_files(source, run.path)
     return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
+
+
+def _in_memory(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The source by which a store is read into memory, as tables are; other sources as they are."""
+    if "store" not in source:
+        return source
+    return {**files_source({"nodes": source["store"]}, ReadOptions(), int(source["split_seed"]))}
 
 
 def split_of(data: Data) -> Split:
