@@ -157,7 +157,7 @@ def scaling() -> str:
             f"| {1e6 * point['seconds_per_seed']:.0f} µs "
             f"| {point['peak_mb']:,.0f} MB | {point['anonymous_mb']:,.0f} MB |"
         )
-    return "\n".join([*lines, "", _about_scale(found, fixed, per_row)])
+    return "\n".join([*lines, "", _about_scale(found, fixed, per_row), "", _about_limit()])
 
 
 def _about_scale(found: dict[str, Any], fixed: float, per_row: float) -> str:
@@ -176,6 +176,17 @@ def _about_scale(found: dict[str, Any], fixed: float, per_row: float) -> str:
             f"took up to {waited:.1f} times as long."
         )
     return text
+
+
+def _about_limit() -> str:
+    """The largest graph under a limit."""
+    found = _measured("scale-limit")
+    (point,) = found["points"]
+    return (
+        f"In a control group of {found['limit_mb'] / 1000:.0f} GB, page cache included, training on "
+        f"{point['nodes']:,} nodes takes {1e6 * point['cpu_seconds_per_seed']:.0f} µs, with "
+        f"{point['peak_mb']:,.0f} MB resident and {point['anonymous_mb']:,.0f} MB anonymous."
+    )
 
 
 def _constants() -> tuple[float, float]:
