@@ -16,7 +16,6 @@ from torch.nn import Module
 from nodewise.data.fingerprints import names_sha256
 from nodewise.data.store import GraphStore
 from nodewise.errors import GraphError, NodewiseError, RunError
-from nodewise.models.embedding import embed
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
@@ -135,15 +134,19 @@ class SavedRun:
         for part in how.outputs(self.model, inputs, embeddings):
             yield part if temperature == 1 else part._replace(logits=part.logits / temperature)
 
-    @torch.no_grad()
-    def embeddings(self, data: Data) -> Tensor:
+    def embeddings(self, data: Data | GraphStore, how: Inference | None = None) -> Tensor:
         """The input of the last layer, a row for each node, shape (N, width).
+
+        Args:
+            data: The graph, in memory or in a store.
+            how: What may be used for it; by default half of the machine's memory.
 
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
             InputError: The model is of a kind whose layers are not known.
         """
-        return embed(self.model, *self.inputs(data))
+        found = self.outputs(data, how, embeddings=True)
+        return torch.cat([part.embedding for part in found if part.embedding is not None])
 
     def inputs(self, data: Data) -> tuple[Any, ...]:
         """The arguments of the model for a graph: features, edges, and weights if it takes any.
