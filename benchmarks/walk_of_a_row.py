@@ -1,7 +1,7 @@
 """How many files and functions of nodewise does a CSV row pass on its way to the first epoch?
 
 Writes a graph of eight nodes as nodes.csv and edges.csv, runs `nodewise train --nodes --edges
---label` on it in this process, and counts
+--label --recipe nodewise` on it in this process, and counts
 
 - the files of nodewise with a function that was entered, and those functions, each once however
   often it was called, between the start of the command and the first epoch: what parses the
@@ -46,8 +46,9 @@ def train(nodes: Path, edges: Path, out: Path) -> None:
     from nodewise.cli.app import app
 
     tables = ["--nodes", str(nodes), "--edges", str(edges), "--label", "topic"]
-    few = ["--set", "epochs=2", "--set", "hidden_channels=2", "--threads", "1"]
-    app(["train", *tables, *few, "--quiet", "--out", str(out)], standalone_mode=False)
+    few = ["--recipe", "nodewise", "--set", "epochs=2", "--set", "hidden_channels=2"]
+    rest = ["--threads", "1", "--quiet", "--out", str(out)]
+    app(["train", *tables, *few, *rest], standalone_mode=False)
 
 
 def count_calls(entered: set[CodeType]) -> None:

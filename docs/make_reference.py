@@ -15,7 +15,7 @@ from markers import Maker, write
 from typer.main import get_command
 
 from nodewise.cli.app import app
-from nodewise.data.published.catalog import DATASETS, Counts, Dataset
+from nodewise.data.published.catalog import DATASETS, Dataset, GraphSizes
 from nodewise.training.recipe import Recipe, load_recipe, recipe_names
 
 _ATTRIBUTE = re.compile(r"^    (\w+): ((?:.+\n?)(?:        .+\n?)*)", re.MULTILINE)
@@ -85,7 +85,7 @@ def datasets() -> str:
 
 
 def _dataset_row(dataset: Dataset) -> str:
-    counts = dataset.counts or Counts.of(dataset.read({}))
+    counts = dataset.counts or GraphSizes.of(dataset.read({}))
     sizes = " | ".join(f"{size:,}" for size in astuple(counts))
     split = "`random`" if dataset.default_stored is None else "`public`"
     source = dataset.source.removeprefix("https://github.com/")

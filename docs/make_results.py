@@ -13,8 +13,8 @@ from markers import ROOT, Maker, write
 from twins import read_twins, twins_note, twins_table
 
 from nodewise.report.results_page import markdown_section
-from nodewise.report.section import Section, Shown
-from nodewise.report.sections import read_section
+from nodewise.report.suite_sections.section import Section, TableCell
+from nodewise.report.suite_sections.sections import read_section
 
 RESULTS = ROOT / "results"
 DATASETS = {"cora": "Cora", "citeseer": "Citeseer", "amazon": "Amazon", "chameleon": "Chameleon"}
@@ -67,8 +67,8 @@ def headline() -> str:
     rows = {
         "LGCN, in the paper": [cells[0].text for cells, _ in matched],
         "LGCN, measured": [cells[1].text for cells, _ in matched],
-        "matched global model": [_beside(cells[2], gap) for cells, gap in matched],
-        "tuned global GCN *": [_beside(cells[1], gap) for cells, gap in tuned],
+        "matched global model": [_with_gap(cells[2], gap) for cells, gap in matched],
+        "tuned global GCN *": [_with_gap(cells[1], gap) for cells, gap in tuned],
     }
     lines = [f"| test accuracy, % | {' | '.join(DATASETS.values())} |", "|---" * 5 + "|"]
     lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
@@ -80,14 +80,14 @@ def headline() -> str:
     )
 
 
-def _pair(suite: str, dataset: str, beside: str) -> tuple[list[Shown], dict[str, Any]]:
+def _pair(suite: str, dataset: str, other: str) -> tuple[list[TableCell], dict[str, Any]]:
     """The cells of LGCN beside another model, and their difference under the first variant."""
-    name, found = f"{dataset}: LGCN - {beside}", section(suite)
+    name, found = f"{dataset}: LGCN - {other}", section(suite)
     gaps = found.data[name]
     return list(dict(found.tables[0].rows)[name]), gaps[found.suite.variants[0].title]
 
 
-def _beside(cell: Shown, gap: dict[str, Any]) -> str:
+def _with_gap(cell: TableCell, gap: dict[str, Any]) -> str:
     """A mean with its difference from LGCN's, bold where that is significant."""
     mean = -100 * gap["mean"]
     distance = f"{mean:+.1f}" if abs(mean) >= 0.05 else f"{mean:+.2f}"

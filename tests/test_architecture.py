@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import nodewise
 
 SRC = Path(nodewise.__file__).parent
-ROOT = ("_version", "errors", "io", "randomness")
+ROOT = ("_version", "checked", "errors", "io", "look", "randomness")
 # A package may import those before it in one of these rows, and whatever those may import.
 ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),
@@ -76,3 +77,13 @@ def test_every_package_has_its_place() -> None:
 def test_nothing_below_data_and_models_reads_files_of_runs() -> None:
     below = may_import()
     assert "runs" not in below["training"] and "models" not in below["data"]
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = Counter(
+        node.name
+        for path in SRC.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []

@@ -84,7 +84,7 @@ def test_a_seed_makes_it_repeatable_and_clone_forgets_what_was_learned(data: Dat
 
 
 @pytest.mark.parametrize("model", ["LGCN", Sage])
-def test_saved_and_loaded_it_says_the_same(tmp_path: Path, data: Data, model: object) -> None:
+def test_saved_and_loaded_it_predicts_the_same(tmp_path: Path, data: Data, model: object) -> None:
     clf = NodeClassifier(model, random_state=0, settings=QUICK).fit(data)  # type: ignore[arg-type]
     clf.save(tmp_path / "clf")
     factory = None if isinstance(model, str) else Sage
@@ -145,7 +145,7 @@ def test_bad_input_is_refused(data: Data) -> None:
         fitted.predict(broken)
 
 
-def test_what_is_no_graph_and_what_cannot_be_scored_is_told(data: Data) -> None:
+def test_what_is_no_graph_and_what_cannot_be_scored_is_refused(data: Data) -> None:
     table = read_graph(edges=pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}))
     with pytest.raises(GraphError, match=r"no graph of PyTorch Geometric.*GraphTable.*\.data"):
         NodeClassifier("GCN").fit(table)

@@ -1,17 +1,30 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import struct
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from nodewise.checked import checked
 from nodewise.errors import RunError
-from nodewise.io import load_tensors, save_tensors
+from nodewise.io import (
+    file_bytes,
+    load_tensors,
+    parse_toml,
+    read_json,
+    replacing,
+    save_tensors,
+    write_json,
+)
+from nodewise.runs.folder import lock_folder
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "n": torch.tensor(3), "none": torch.empty(0)}
 
@@ -95,3 +108,50 @@ except RunError as error:
     assert "what was there before is intact" in run.stdout
     assert load_tensors(path)[1] == {"epoch": 4}
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_what_a_killed_process_has_left_is_swept_and_what_a_living_one_writes_is_not(
+    tmp_path: Path,
+) -> None:
+    dead, other = tmp_path / ".a.json.0123abcd.part", tmp_path / ".b.json.0123abcd.part"
+    for left in (dead, other):
+        left.write_bytes(b"half")
+    with replacing(tmp_path / "a.json") as first:
+        first.write(b"1")
+        assert not dead.exists() and other.exists()
+        with replacing(tmp_path / "a.json") as second:
+            second.write(b"2")
+    assert (tmp_path / "a.json").read_bytes() == b"1"
+    with lock_folder(tmp_path):
+        assert not other.exists()
+
+
+@pytest.mark.parametrize("read", [file_bytes, load_tensors, lambda p: read_json(p, dict, "w")])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Any) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises((OSError, RunError), match="no regular file"):
+        read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b"1" * 10_000, b"[1]", b"{"]
+)
+def test_json_of_any_kind_is_a_typed_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(RunError, match="cannot be read"):
+        read_json(tmp_path / "a", partial(checked, dict[str, Any]), "w")
+
+
+@pytest.mark.parametrize("content", [b"a = " + b"[" * 100_000, b"\xff", b"a", b"a.b = 1\na = 2"])
+def test_toml_of_any_kind_is_a_value_error(content: bytes) -> None:
+    with pytest.raises(ValueError):
+        parse_toml(content)
+
+
+def test_a_sealed_object_is_what_was_written(tmp_path: Path) -> None:
+    content: dict[str, Any] = {"a": [1, 0.1], "b": {"c": None}}
+    write_json(tmp_path / "a", content)
+    assert read_json(tmp_path / "a", dict, "w") == content
+    (tmp_path / "a").write_text((tmp_path / "a").read_text().replace("0.1", "0.2"))
+    with pytest.raises(RunError, match="it was changed"):
+        read_json(tmp_path / "a", dict, "w")

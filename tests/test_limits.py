@@ -43,7 +43,7 @@ def unclosed():
     yield
     threading.Event().wait()
 def test_hangs_at_its_end(unclosed):
-    assert not "this is told"
+    assert not "this is reported"
 """
 PASSES = "def test_passes(): pass\n"
 
@@ -79,7 +79,7 @@ def test_a_worker_that_ends_is_replaced_and_its_test_named(tmp_path: Path) -> No
         assert f"crashed while running '{name}'" in done.stdout
     assert "in deaf\n" in done.stderr and "in unclosed\n" in done.stderr
     assert "in heartbeat\n" in done.stdout
-    # What fails, and hangs when its fixtures are closed, is told twice.
+    # What fails, and hangs when its fixtures are closed, is reported twice.
     assert "4 failed, 1 passed" in done.stdout.splitlines()[-1]
 
 

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nodewise.report.sections import read_section
 from nodewise.report.style import to_png
+from nodewise.report.suite_sections.sections import read_section
 
 RESULTS = Path(__file__).parents[2] / "results"
 PLOTS = "_generated"

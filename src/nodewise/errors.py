@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+# Characters of a message: all of it, and its parts, of which files and callers decide the length.
+_MOST, _MOST_OF_PART, _MOST_OF_VALUE = 1200, 400, 160
+_BREAK = re.compile(r"\s*[\n\r\t\v\f]\s*")
+
+
+def one_line(text: str, most: int = _MOST) -> str:
+    """A text as one line that any terminal can print; what is too long is left out in the middle.
+
+    Names of files and columns may contain line breaks, control sequences, and bytes that are not
+    UTF-8, which Python has as surrogates.
+    """
+    line = _BREAK.sub(" ", text.strip())
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    kept = (most - 5) // 2
+    return shown if len(shown) <= most else f"{shown[:kept]} ... {shown[-kept:]}"
+
 
 class NodewiseError(Exception):
     """Anything nodewise raises on purpose; the command line prints it in one line and exits 2."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message))
+
+
+class RunWarning(UserWarning):
+    """A run's files cannot be checked, or have changed, and are used because the caller says so."""
 
 
 class InputError(NodewiseError, ValueError):
@@ -31,15 +55,21 @@ class InputError(NodewiseError, ValueError):
         value: object = None,
         position: int | tuple[int, ...] | None = None,
     ) -> None:
-        self.field, self.value, self.position, self.way_out = field, value, position, way_out
+        what, why, how = (one_line(text, _MOST_OF_PART) for text in (field, problem, way_out))
+        self.field, self.value, self.position, self.way_out = field, value, position, how
         indices = (position,) if isinstance(position, int) else position
         place = "" if indices is None else f"[{', '.join(map(str, indices))}]"
-        found = "" if value is None else f" (found {value!r})"
-        super().__init__(f"{field}{place}: {problem}{found}; {way_out}")
+        found = "" if value is None else f" (found {one_line(_shown(value), _MOST_OF_VALUE)})"
+        super().__init__(f"{what}{place}: {why}{found}; {how}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickled as message and attributes, since the constructors of subclasses differ.
         return _revive, (type(self), str(self), vars(self))
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; of a long text only what is needed, since it may be huge."""
+    return repr(value[:_MOST_OF_VALUE] if isinstance(value, str | bytes) else value)
 
 
 def _revive(kind: type[InputError], message: str, fields: dict[str, Any]) -> InputError:
@@ -95,11 +125,10 @@ class TableError(InputError):
         self.table, self.row, self.column = table, row, column
         places = (table, row, None if column is None else f"column {column!r}")
         cut = isinstance(value, str) and len(value) > 60
-        # One line, though names of columns may have line breaks.
         super().__init__(
             ", ".join(place for place in places if place is not None),
-            " ".join(problem.split()),
-            way_out=" ".join(way_out.split()),
+            problem,
+            way_out=way_out,
             value=f"{str(value)[:57]}..." if cut else value,
             position=position,
         )

@@ -19,9 +19,9 @@ from sklearn.utils import check_random_state
 from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
 from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
-from nodewise.data.splits.split import Split
 from nodewise.errors import InputError, SplitError, UnknownNameError
 from nodewise.experiments.selection import choose_into
+from nodewise.experiments.train_request import AutoOptions, TrainRequest
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, epoch_progress
@@ -29,7 +29,7 @@ from nodewise.runs.run import Callbacks, Factory, Task, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, known_keys
-from nodewise.workflow import Plan, split_of_graph
+from nodewise.workflow import InMemoryTasks, split_of_graph
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -145,9 +145,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _refuse("y", y, "leave it out: the graph has labels; choose nodes with train_index=")
             data, split = X, split_of_graph(X, train_index, val_index)
             classes = graph_classes(data)
-        plan = Plan(self.model, self.recipe, self._keys(), self.budget, self.refit)
-        seed = _seed(self.random_state)
-        (self._choose if plan.is_auto else self._train)(plan, data, split, seed)
+        auto, seed = AutoOptions(self.budget, workers=1, refit=self.refit), _seed(self.random_state)
+        request = TrainRequest(self.model, self.recipe, self._keys(), seed, auto=auto)
+        tasks = InMemoryTasks(data, split, request.build)
+        (self._choose if request.is_auto else self._train)(request, tasks)
         self.classes_ = classes
         self.n_features_in_ = int(data.x.size(1)) if bound is None else 1
         return self
@@ -158,8 +159,8 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         named = {key: value for key, value in given.items() if value is not None}
         return {**(self.settings or {}), **named}
 
-    def _train(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
-        task = plan.task(data, split)
+    def _train(self, request: TrainRequest, tasks: InMemoryTasks) -> None:
+        task, seed = request.task(tasks), request.seed
         self.history_: list[Epoch] = []
         # Ctrl-C ends training, and the best epoch is kept.
         with asking_to_stop() as enough, self._showing(task) as show:
@@ -173,16 +174,16 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_, self._config = engine.model.eval(), task.config(seed)
         self.choice_: dict[str, Any] | None = None
 
-    def _choose(self, plan: Plan, data: Data, split: Split, seed: int) -> None:
+    def _choose(self, request: TrainRequest, tasks: InMemoryTasks) -> None:
         """Choose a recipe in a temporary folder, and keep the chosen model."""
         with TemporaryDirectory() as folder, asking_to_stop() as enough:
             run, quiet = Path(folder) / "run", not self.verbose
-            selection = plan.selection(data, split, seed, Path(folder))
+            selection = tasks.selection(request, Path(folder))
             # Ctrl-C ends choosing, and the best model so far is kept.
             with choosing_progress(selection.budget, quiet, lines=True) as show:
                 choice, task = choose_into(run, selection, show, enough=enough)
             with self._showing(task) as epoch:
-                record = train_in(run, task, seed, Callbacks(epoch, stop=enough))
+                record = train_in(run, task, request.seed, Callbacks(epoch, stop=enough))
             # Some epochs on all labels are worse than all epochs on most of them.
             if record["interrupted"]:
                 choice.trial.finish()

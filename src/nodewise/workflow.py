@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,9 @@ from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.node_index import node_index
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
-from nodewise.errors import GraphError, RecipeError, SplitError
-from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.clock import parse_budget, seconds_of
+from nodewise.errors import GraphError, SplitError
 from nodewise.experiments.selection import Selection, choose_into
+from nodewise.experiments.train_request import AutoOptions, TrainRequest
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Callbacks, Factory, Task, train_in
 from nodewise.runs.saved import SavedRun, load_run
@@ -23,7 +23,7 @@ from nodewise.runs.seeds import seed_folder, train_seeds
 from nodewise.training.engines.resources import Resources
 from nodewise.training.loop import Epoch
 from nodewise.training.metrics import default_metric
-from nodewise.training.recipe import Recipe, load_recipe, recipe_path
+from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -31,82 +31,41 @@ if TYPE_CHECKING:
 
 # What `config.toml` has in place of a data set or files; it also has the graph's SHA-256.
 IN_MEMORY = {"source": "in memory"}
-MODEL = "LGCN"
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A model and a recipe, before there is a graph.
+class InMemoryTasks:
+    """Makes tasks of one graph in memory.
 
-    Args:
-        model: A name of the zoo, a function that builds the user's model, or None for LGCN, or
-            with the recipe "auto" for the model that validation prefers.
-        recipe: A recipe, its name or path, or "auto".
-        settings: Keys of the recipe to override.
-        budget: The time that the recipe "auto" may take, such as "5m"; None decides by the graph.
-        refit: Whether the model that "auto" chooses learns from validation nodes too.
-
-    Raises:
-        InputError: The budget is no time.
-        UnknownNameError: There is no such recipe.
-        RecipeError: The recipe "auto" is to choose settings of the user's model.
+    Attributes:
+        data: The graph.
+        split: Its split.
+        build: Builds the user's model; None for models of the zoo.
     """
 
-    model: str | Factory | None
-    recipe: str | Path | Recipe
-    settings: Mapping[str, Any] | None
-    budget: str | None = None
-    refit: bool = True
+    data: Data
+    split: Split
+    build: Factory | None = None
 
-    def __post_init__(self) -> None:
-        if self.budget is not None:
-            parse_budget(self.budget)
-        if not (self.is_auto or isinstance(self.recipe, Recipe)):
-            recipe_path(self.recipe, also=(AUTO,))
-        if self.is_auto and self.build is not None:
-            raise RecipeError(
-                "recipe", "'auto' is for models of the zoo", way_out="name another recipe"
-            )
+    @cached_property
+    def sha256(self) -> str:
+        """The graph's fingerprint."""
+        return graph_sha256(self.data)
 
-    @property
-    def is_auto(self) -> bool:
-        """Whether model and settings are chosen on validation nodes."""
-        return not isinstance(self.recipe, Recipe) and is_auto(self.recipe)
+    def __call__(self, model: str, recipe: Recipe) -> Task:
+        """The task of training a model."""
+        of_graph = (self.data, self.split, IN_MEMORY)
+        return Task(*of_graph, model, recipe, self.build, known_sha256=self.sha256)
 
-    @property
-    def build(self) -> Factory | None:
-        """The function that builds the user's model; None for one of the zoo."""
-        return None if self.model is None or isinstance(self.model, str) else self.model
-
-    def task(self, data: Data, split: Split) -> Task:
-        """The task of training the model on a graph."""
-        if self.build is None:
-            name = str(self.model or MODEL)
-            return Task(data, split, IN_MEMORY, name, self._load(name))
-        name = f"{self.build.__module__}.{self.build.__qualname__}"
-        return Task(data, split, IN_MEMORY, name, self._load(None), self.build)
-
-    def _load(self, name: str | None) -> Recipe:
-        return load_recipe(self.recipe, name, None, self.settings)
-
-    def selection(self, data: Data, split: Split, seed: int, folder: Path) -> Selection:
-        """The choice that the recipe "auto" makes.
+    def selection(self, request: TrainRequest, folder: Path) -> Selection:
+        """The choice that the recipe "auto" makes, by default by the metric that fits the labels.
 
         Args:
-            data: The graph.
-            split: Its split.
-            seed: The seed of all runs.
+            request: What to train.
             folder: The folder for `choice.json` and the candidates' runs.
         """
-        candidates = CandidateSet.load().of_model(None if self.model is None else str(self.model))
-        sha256, fixed = graph_sha256(data), dict(self.settings or {})
-        fixed.setdefault("metric", default_metric(data.y.cpu().numpy()).metric)
-
-        def make(model: str, recipe: Recipe) -> Task:
-            return Task(data, split, IN_MEMORY, model, recipe, known_sha256=sha256)
-
-        seconds = seconds_of(self.budget, int(data.num_nodes), int(data.edge_index.size(1)))
-        return Selection(folder, make, seed, None, fixed, candidates, seconds, refit=self.refit)
+        of_graph = {"metric": default_metric(self.data.y.cpu().numpy()).metric}
+        return request.selection(self, self.data, folder, of_graph)
 
 
 def train(
@@ -161,15 +120,16 @@ def train(
     """
     check_data(data)
     split = split_of_graph(data)
-    plan, folder = Plan(model, recipe, settings, budget, refit), Path(out)
+    auto, folder = AutoOptions(budget, workers=1, refit=refit), Path(out)
+    request = TrainRequest(model, recipe, settings or {}, seed, auto=auto)
+    tasks = InMemoryTasks(data, split, request.build)
     with asking_to_stop() as stop:
         first = folder if runs is None else seed_folder(folder, seed)
-        if plan.is_auto:
-            selection = plan.selection(data, split, seed, folder)
-            _, task = choose_into(first, selection, stop=stop)
+        if request.is_auto:
+            _, task = choose_into(first, tasks.selection(request, folder), stop=stop)
         else:
             resources = Resources(workers=sampling_workers, loader=loader)
-            task = replace(plan.task(data, split), resources=resources)
+            task = replace(request.task(tasks), resources=resources)
         callbacks = Callbacks(on_epoch, stop)
         if runs is None:
             record = train_in(folder, task, seed, callbacks)
@@ -177,7 +137,7 @@ def train(
             record = train_seeds(folder, task, range(seed, seed + runs), lambda _: callbacks)[-1]
     if record["interrupted"]:
         raise KeyboardInterrupt
-    return load_run(folder, plan.build)
+    return load_run(folder, request.build)
 
 
 def split_of_graph(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from nodewise.analysis.explain import neighborhood
+from nodewise.analysis.explain import computation_graph
 from nodewise.ops.sparse import as_features, take_rows
 from tests.analysis.subjects import random_view
 from tests.training.tasks import small_graph
@@ -16,7 +16,7 @@ def test_a_neighborhood_has_the_logits_of_the_graph(name: str) -> None:
     subject = random_view(name, data).subject
     full, sizes = subject.model(subject.x, subject.edge_index), []
     for node in range(60):
-        part = neighborhood(subject, node)
+        part = computation_graph(subject, node)
         x = take_rows(as_features(subject.x), part.nodes)
         torch.testing.assert_close(subject.model(x, part.edge_index)[part.row], full[node])
         assert torch.equal(part.nodes[part.edge_index], subject.edge_index[:, part.edge])

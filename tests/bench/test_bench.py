@@ -99,7 +99,7 @@ def test_a_job_that_fails_is_not_a_system_that_does_not_tell() -> None:
 
 
 @pytest.mark.parametrize(("name", "says"), [("x.foo", "not a plot"), ("none/x.png", "folder")])
-def test_a_plot_that_cannot_be_drawn_is_told_before_anything_is_measured(
+def test_a_plot_that_cannot_be_drawn_is_refused_before_anything_is_measured(
     tmp_path: Path, name: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scale, "bench_scale", lambda *_: pytest.fail("measured"))
@@ -198,5 +198,5 @@ def test_commands_print_the_promised_keys(command: str, keys: set[str]) -> None:
     assert result.exit_code == 0, result.output
     figures = json.loads(result.stdout.splitlines()[-1])
     assert keys <= figures.keys()
-    told = {key: figures[key] for key in keys - DIFFERENCES if figures[key] is not None}
-    assert {key: value for key, value in told.items() if value <= 0} == {}
+    measured = {key: figures[key] for key in keys - DIFFERENCES if figures[key] is not None}
+    assert {key: value for key, value in measured.items() if value <= 0} == {}

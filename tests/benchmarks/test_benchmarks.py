@@ -45,3 +45,10 @@ def test_twins_are_trained_once(tmp_path: Path) -> None:
     }
     assert all(0 < one["test_accuracy"] < 1 for one in records)
     assert sum(one.get("largest_scale", 0) > 0 for one in records) == 3
+
+
+def test_the_walk_of_a_row_is_counted() -> None:
+    ended = run("walk_of_a_row.py")
+    *_, counted, opens = ended.stdout.splitlines()
+    assert counted.startswith("all "), ended.stderr
+    assert opens == "nodes.csv opened 2 times, edges.csv opened 2 times"

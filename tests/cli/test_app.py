@@ -29,7 +29,7 @@ def test_commands_share_the_machine_and_a_benchmark_has_it_to_itself(
 @pytest.mark.parametrize(
     ("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")]
 )
-def test_whoever_said_how_threads_wait_is_heard(
+def test_an_environment_variable_for_waiting_threads_is_kept(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for other in WAITING:

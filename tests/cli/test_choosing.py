@@ -47,8 +47,8 @@ def test_a_graph_of_ones_own_is_trained_by_auto(here: Path) -> None:
     assert answer("predict", "run", "--out", "labels.csv")["nodes"] == 35
     page = (here / "run" / "report.html").read_text()
     assert all(escape(sentence) in page for sentence in choice["sentences"])
-    told = done(*AUTO, "--out", "run")  # read back
-    assert all(sentence in told for sentence in choice["sentences"])
+    output = done(*AUTO, "--out", "run")  # read back
+    assert all(sentence in output for sentence in choice["sentences"])
     assert "candidate" not in done(*AUTO, "--out", "run", "--quiet")
 
 
@@ -79,8 +79,8 @@ def test_weights_leave_out_models_that_cannot_use_them(here: Path) -> None:
     outcomes = {one["model"]: one["outcome"] for one in found["choice"]["candidates"]}
     assert "does not use the weights" in outcomes["GAT-strong"]
     assert answer("evaluate", "run")["same_bits"] is True
-    told = done(*AUTO, "--weight", "w", "--out", "run").splitlines()
-    lines = [line for line in told if "does not use the weights" in line]
+    output = done(*AUTO, "--weight", "w", "--out", "run").splitlines()
+    lines = [line for line in output if "does not use the weights" in line]
     assert lines and all(line.startswith("left out: ") for line in lines)
 
 
@@ -133,7 +133,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(here: Path) -> None:
     assert epochs == list(range(len(epochs))) and len(epochs) >= 60
 
 
-def test_that_it_stopped_is_told_when_the_bar_is_gone(
+def test_that_it_stopped_is_printed_when_the_bar_is_gone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     @contextmanager

@@ -71,10 +71,10 @@ def test_no_split_is_drawn_for_tables_that_have_none() -> None:
     assert "split" not in answer(*KARATE, "out")["read_with"]
 
 
-def test_what_is_told_to_read_it_reads_it() -> None:
-    told = invoke(*KARATE, "--directed", "a folder").stdout
-    assert "nodes     35" in told
-    command = shlex.split(told.split("read it with: nodewise ")[1])
+def test_the_printed_command_reads_the_files_back() -> None:
+    output = invoke(*KARATE, "--directed", "a folder").stdout
+    assert "nodes     35" in output
+    command = shlex.split(output.split("read it with: nodewise ")[1])
     assert "--directed" in command and "--no-scale" in command
     quick = ["--set", "epochs=2", "--out", "run"]
     trained = CliRunner().invoke(app, [*command, *quick])
@@ -82,10 +82,10 @@ def test_what_is_told_to_read_it_reads_it() -> None:
     assert "78, directed" in trained.stdout
 
 
-def test_what_the_released_format_lacks_is_told() -> None:
-    told = invoke(*KARATE, "released/graph.node").stdout
-    assert "note: ids are not whole numbers" in told
-    assert "written: released/graph.node, released/graph.edge" in told
+def test_what_the_released_format_lacks_is_reported() -> None:
+    output = invoke(*KARATE, "released/graph.node").stdout
+    assert "note: ids are not whole numbers" in output
+    assert "written: released/graph.node, released/graph.edge" in output
     assert invoke(*KARATE, "quiet.npz", "--quiet").stdout == ""
 
 
@@ -101,7 +101,7 @@ def test_force_replaces_and_nothing_else_does(here: Path) -> None:
     [
         (("toyy", "out"), "did you mean 'toy'"),
         (("out",), "OUT: is missing"),
-        (("toy", *KARATE, "out"), "asked for twice"),
+        (("toy", *KARATE, "out"), "given twice"),
         (("toy", "a", "b"), "too many"),
         (("toy", "out", "--format", "parquett"), "did you mean 'parquet'"),
         (("toy", "out.csv"), "name a folder"),

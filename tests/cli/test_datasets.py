@@ -82,8 +82,8 @@ def test_real_data_sets(data_root: Path) -> None:
     assert all(record["present"] for record in listed.values())
     assert listed["cora"]["edge_homophily"] == pytest.approx(0.81, abs=0.005)
     chameleon = load_dataset("chameleon")
-    judge = homophily(chameleon.edge_index, chameleon.y, method="edge")
-    assert listed["chameleon"]["edge_homophily"] == pytest.approx(judge)
+    reference = homophily(chameleon.edge_index, chameleon.y, method="edge")
+    assert listed["chameleon"]["edge_homophily"] == pytest.approx(reference)
     assert listed["amazon"]["density"] == pytest.approx(0.35, abs=0.01)
 
 

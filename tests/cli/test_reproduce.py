@@ -47,13 +47,13 @@ def test_a_plan_has_a_line_for_every_cell_and_trains_nothing(
     monkeypatch.delattr(collect, "run_and_record")
     result = reproduce(tmp_path, 4, "-m", "LGCN", "--plan", "--json")
     assert result.exit_code == 0, result.output
-    *_, gcn, lgcn, headline, versions, told = result.output.splitlines()
+    *_, gcn, lgcn, headline, versions, last = result.output.splitlines()
     assert gcn.split() == ["cora", "GCN", "official", "1", "3", "15", "min"]
     assert lgcn.split() == ["cora", "LGCN", "official", "0", "4", "20", "min"]
     assert "nodewise 0.0.0" in versions
     assert headline.endswith("1 runs done, 7 left, about 35 min to go")
     plan = {"suite": "main", "runs": 8, "left": 7, "seconds": 4200.0, "out": str(tmp_path)}
-    assert json.loads(told) == plan
+    assert json.loads(last) == plan
 
 
 @pytest.mark.parametrize("plan", [True, False])
@@ -61,11 +61,11 @@ def test_records_of_other_versions_are_reported_before_a_suite_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: bool
 ) -> None:
     monkeypatch.setattr(collect, "run_and_record", lambda results, left, workers: iter(()))
-    for version, told in ((__version__, False), ("0.0.1", True)):
+    for version, is_reported in ((__version__, False), ("0.0.1", True)):
         put_run(tmp_path, "GCN", 0, 0.8, begun_with=version)
         result = reproduce(tmp_path, 2, *(["--plan"] if plan else []))
         assert result.exit_code == 0, result.output
-        assert ("made with nodewise 0.0.1; this is" in result.output) == told
+        assert ("made with nodewise 0.0.1; this is" in result.output) == is_reported
 
 
 def test_a_plan_of_what_has_never_run_knows_no_time(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def refusal(*arguments: object) -> str:
         (("nodes.csv",), "nodes.csv"),
     ],
 )
-def test_wrong_input_is_told_at_once_and_leaves_nothing(
+def test_wrong_input_is_refused_at_once_and_leaves_nothing(
     arguments: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

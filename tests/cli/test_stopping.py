@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.cli.stopping import tell_stopped
+from nodewise.cli.stopping import print_stopped
 
 
 def on_terminal(code: str, until: str, cwd: Path, seconds: float = 120.0) -> tuple[str, int]:
@@ -81,7 +81,7 @@ try:
     print("loading", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
-    stopping.tell_stopped("stopped, all saved")
+    stopping.print_stopped("stopped, all saved")
 """
 BESIDE_A_BAR = """
 import sys, time
@@ -93,7 +93,7 @@ try:
         print("loading", flush=True)
         time.sleep(60)
 except KeyboardInterrupt:
-    stopping.tell_stopped("stopped, all saved")
+    stopping.print_stopped("stopped, all saved")
 """
 COMMAND = """
 import sys
@@ -131,5 +131,5 @@ def test_every_long_command_ends_so(command: str, until: str, says: str, tmp_pat
 
 
 def test_without_a_terminal_there_are_no_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_stopped("stopped")
+    print_stopped("stopped")
     assert capsys.readouterr().err == "nodewise: stopped\n"

@@ -71,7 +71,7 @@ def rare_class(folder: Path) -> list[object]:
     return [*paths, "--label", "kind", "-m", "GCN", *QUICK, "--threads", "1"]
 
 
-def test_a_rare_class_is_judged_by_roc_auc_unless_somebody_says_otherwise(tmp_path: Path) -> None:
+def test_a_rare_class_is_scored_by_roc_auc_by_default(tmp_path: Path) -> None:
     options = rare_class(tmp_path)
     result = invoke("train", *options, "--out", tmp_path / "run")
     reason = "ROC AUC decides when to stop, not accuracy: class 'common' has 4.0 times the nodes of"

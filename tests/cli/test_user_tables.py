@@ -76,7 +76,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_karate(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        (folder / "told.txt").write_text(done(*TRAIN, "--out", "run"))
+        (folder / "output.txt").write_text(done(*TRAIN, "--out", "run"))
     return folder
 
 
@@ -89,11 +89,11 @@ def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return folder
 
 
-def test_what_was_read_is_told_before_training(trained: Path) -> None:
-    told = (trained / "told.txt").read_text()
-    assert told.index("nodes     35, 1 of them without an edge") < told.index("test accuracy")
-    assert "Mr. Hi" in told and "Officer" in told
-    assert "no split was given, so one was drawn within each class" in told
+def test_a_summary_is_printed_before_training(trained: Path) -> None:
+    output = (trained / "output.txt").read_text()
+    assert output.index("nodes     35, 1 of them without an edge") < output.index("test accuracy")
+    assert "Mr. Hi" in output and "Officer" in output
+    assert "no split was given, so one was drawn within each class" in output
 
 
 def test_a_quiet_run_tells_its_results_only(here: Path) -> None:
@@ -172,9 +172,9 @@ def test_a_later_bigger_table_is_predicted_with_the_kept_preprocessing(here: Pat
     done("predict", "run", "--out", "before.csv")
     add_a_newcomer(here)
     later = ("--nodes", "later_nodes.csv", "--edges", "later_edges.csv")
-    told = done("predict", "run", *later, "--out", "after.csv")
-    assert "1 category of column 'belt' is not known, and left out: 'green' 1 time\n" in told
-    assert "labels    none; 36 nodes without, to be predicted" in told
+    output = done("predict", "run", *later, "--out", "after.csv")
+    assert "1 category of column 'belt' is not known, and left out: 'green' 1 time\n" in output
+    assert "labels    none; 36 nodes without, to be predicted" in output
     before, after = rows_of(here / "before.csv"), rows_of(here / "after.csv")
     assert after[-1]["id"] == "newcomer" and len(after) == len(before) + 1
     # Who is far from the newcomer keeps every digit: features and model are the same.
@@ -236,8 +236,8 @@ def test_predictions_are_written_as_their_name_says(here: Path) -> None:
     assert list(csv_rows["prediction"]) == list(parquet_rows["prediction"])
     for out in ("p.csv.gz", "p", ".", "/"):
         assert "must be a CSV or a Parquet file" in refused("predict", "run", "--out", out)
-    said = refused("predict", "run", "--out", "same.csv", "--embeddings", "./same.csv")
-    assert "is the file of --out" in said and not (here / "same.csv").exists()
+    message = refused("predict", "run", "--out", "same.csv", "--embeddings", "./same.csv")
+    assert "is the file of --out" in message and not (here / "same.csv").exists()
 
 
 def test_weights_of_edges_make_a_difference_and_come_back(here: Path) -> None:
@@ -249,32 +249,35 @@ def test_weights_of_edges_make_a_difference_and_come_back(here: Path) -> None:
     ]
     assert hashes[0] != hashes[1]
     (here / "bare.csv").write_text("a,b\nm0,m1\n")
-    said = refused("predict", "weighted", "--nodes", "nodes.csv", "--edges", "bare.csv")
-    assert "was trained with weights" in said
+    message = refused("predict", "weighted", "--nodes", "nodes.csv", "--edges", "bare.csv")
+    assert "was trained with weights" in message
 
 
 def test_a_model_that_cannot_use_weights_refuses_them(here: Path) -> None:
-    said = refused(*TRAIN, "--weight", "w", "-m", "LGAT", "--out", "never")
-    assert "does not use the weights" in said
+    message = refused(*TRAIN, "--weight", "w", "-m", "LGAT", "--out", "never")
+    assert "does not use the weights" in message
     assert not (here / "never").exists()
 
 
 def test_options_reach_the_reader(here: Path) -> None:
-    told = done(*TRAIN, "--features", "visits,belt", "--id", "member", "--directed", "-o", "all")
-    assert "features  3: " in told and "78, directed" in told
-    told = done(*TRAIN, "--features", "visits", "--text", "belt", "--missing", "zero", "-o", "one")
-    assert "1 numeric from 'visits'; 2 text from 'belt'" in told
+    columns = ("--features", "visits,belt", "--id", "member")
+    output = done(*TRAIN, *columns, "--directed", "-o", "all")
+    assert "features  3: " in output and "78, directed" in output
+    output = done(
+        *TRAIN, "--features", "visits", "--text", "belt", "--missing", "zero", "-o", "one"
+    )
+    assert "1 numeric from 'visits'; 2 text from 'belt'" in output
 
 
-def test_empty_cells_are_filled_by_choice_and_that_is_told(here: Path) -> None:
+def test_empty_cells_are_filled_by_choice_and_that_is_reported(here: Path) -> None:
     nodes = pd.read_csv("nodes.csv", keep_default_na=False)
     nodes["visits"] = ["" if n % 5 == 0 else n % 7 for n in range(35)]
     nodes.loc[[3, 4], "belt"] = ""
     nodes.to_csv("nodes.csv", index=False)
     assert "choose missing (--missing): mean, median or zero" in refused(*TRAIN, "--out", "never")
-    told = done(*TRAIN, "--missing", "median", "--out", "filled")
-    assert "7 empty cells of column 'visits' taken for 3" in told
-    assert "2 empty cells of column 'belt' taken for no category" in told
+    output = done(*TRAIN, "--missing", "median", "--out", "filled")
+    assert "7 empty cells of column 'visits' taken for 3" in output
+    assert "2 empty cells of column 'belt' taken for no category" in output
 
 
 def test_numbers_for_ids_are_ids(here: Path) -> None:
@@ -301,8 +304,8 @@ def test_a_split_column_is_followed_and_validation_held_out_where_it_has_none(he
     parts = ["train", "train", "train", "test"]
     nodes["part"] = [parts[n % 4] if club else "" for n, club in enumerate(nodes["club"])]
     nodes.to_csv("nodes.csv", index=False)
-    told = done(*TRAIN, "--split-column", "part", "--out", "split")
-    assert "no nodes to validate on" in told and "no split was given" not in told
+    output = done(*TRAIN, "--split-column", "part", "--out", "split")
+    assert "no nodes to validate on" in output and "no split was given" not in output
     assert answer("evaluate", "split")["same_bits"] is True
 
 
@@ -319,8 +322,8 @@ def test_a_table_that_is_gone_or_changed_is_one_line(here: Path, command: tuple[
 def test_a_run_is_not_continued_on_tables_that_have_changed(here: Path) -> None:
     with (here / "edges.csv").open("a") as stream:
         stream.write("m0,m9,1\n")
-    said = refused(*TRAIN, "--out", "run")
-    assert said.startswith("run: holds a run with another version of edges.csv; choose another")
+    message = refused(*TRAIN, "--out", "run")
+    assert message.startswith("run: holds a run with another version of edges.csv; choose another")
 
 
 def test_a_run_finds_its_tables_from_any_folder(
@@ -340,9 +343,9 @@ SEARCH = ["search", *TABLES, "--label", "club", "-m", "GCN", "--workers", 1]
 
 def test_settings_are_searched_on_tables(here: Path) -> None:
     few = ["--trials", 2, "--set", "epochs=4", "--set", "hidden_channels=4"]
-    told = done(*SEARCH, *few)
-    assert told.index("nodes     35, 1 of them without an edge") < told.index("best validation")
-    assert "  --model GCN --recipe nodewise\n" in told
+    output = done(*SEARCH, *few)
+    assert output.index("nodes     35, 1 of them without an edge") < output.index("best validation")
+    assert "  --model GCN --recipe nodewise\n" in output
     records = [
         json.loads(path.read_text())
         for path in here.glob("runs/search-nodes-GCN/*/*/*/result.json")
@@ -362,7 +365,7 @@ def test_settings_are_searched_on_tables(here: Path) -> None:
         (("search", *TABLES), "--label: is missing"),
         (("train", *TABLES, "--label", "club", "--recipe", "atuo"), "did you mean 'auto'"),
         (("train",), "is missing; name a data set"),
-        (("train", "toy", *TABLES), "asked for twice"),
+        (("train", "toy", *TABLES), "given twice"),
         (("train", "toy", "--label", "club"), "--label: is about tables"),
         (("train", "--nodes", "nodes.csv", "--label", "club"), "--edges: is missing"),
         (("train", *TABLES), "--label: is missing"),
@@ -370,7 +373,7 @@ def test_settings_are_searched_on_tables(here: Path) -> None:
         (("train", *TABLES, "--label", "club", "--split", "public"), "--split-column"),
         (("train", *TABLES, "--label", "club", "--missing", "meen"), "did you mean 'mean'"),
         (("train", *TABLES, "--label", "club", "--text-as", "bags"), "did you mean 'bag'"),
-        (("predict", "run", "toy", *TABLES), "asked for twice"),
+        (("predict", "run", "toy", *TABLES), "given twice"),
         (("predict", "run", "--embeddings", "rows.xlsx"), ".csv or .parquet"),
         (("predict", "run", "--nodes", "nodes.csv"), "--edges: is missing"),
     ],
@@ -403,8 +406,8 @@ def test_a_broken_table_is_one_line_and_leaves_nothing(case: BrokenTable, tmp_pa
     flags = as_flags(case.write(tmp_path))
     before = sorted(tmp_path.iterdir())
     message = refused("train", *flags, "--out", tmp_path / "run")
-    for said in (*case.says, case.way_out):
-        assert said in message
+    for part in (*case.says, case.way_out):
+        assert part in message
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -426,10 +429,10 @@ def test_the_program_ends_with_code_2(
         monkeypatch.setattr(sys, "argv", ["nodewise", "train", *flags, "--out", str(folder / "x")])
         with pytest.raises(SystemExit) as ended:
             main()
-        said = capsys.readouterr()
+        printed = capsys.readouterr()
         assert ended.value.code == 2
-        assert said.err.startswith("nodewise: ") and said.err.count("\n") == 1
-        assert said.out == ""
+        assert printed.err.startswith("nodewise: ") and printed.err.count("\n") == 1
+        assert printed.out == ""
 
 
 @pytest.mark.parametrize("name", ["unknown id", "ten gigabytes of nothing"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy._core.multiarray import _reconstruct
 from scipy.sparse import csr_matrix
 
-from nodewise.data.published.catalog import Counts, Dataset
+from nodewise.data.published.catalog import Dataset, GraphSizes
 from nodewise.data.published.files import RawFile
 from nodewise.data.published.readers import read_planetoid
 
@@ -28,7 +28,7 @@ _OLD_NAMES = {
     list: "__builtin__\nlist\n",
 }
 NODES, TRAIN, KNOWN = 611, 20, 600
-MINI_COUNTS = Counts(nodes=NODES, edges=NODES - 1, features=4, classes=3)
+MINI_COUNTS = GraphSizes(nodes=NODES, edges=NODES - 1, features=4, classes=3)
 
 
 class _Python2Pickler(pickle._Pickler):

@@ -23,8 +23,8 @@ def test_a_broken_table_says_what_is_wrong(case: BrokenTable, tmp_path: Path) ->
     assert time.perf_counter() - started < 5
     message = str(caught.value)
     assert message.startswith(str(tmp_path)) and "\n" not in message
-    for said in case.says:
-        assert said in message
+    for part in case.says:
+        assert part in message
     assert case.way_out in caught.value.way_out and caught.value.way_out in message
 
 

@@ -200,3 +200,10 @@ def test_a_sound_graph_passes(x: torch.Tensor) -> None:
 def test_what_is_not_wrong() -> None:
     check_graph(X, torch.tensor([[0, 0, 0], [0, 1, 1]]))  # self-loops, repeats, no labels
     check_split(NODE[0], NONE, NONE, num_nodes=4)  # nobody has to validate or to test
+
+
+def test_labels_that_could_not_be_counted() -> None:
+    with pytest.raises(GraphError, match=r"y\[3\]: .*below 4"):
+        check_graph(
+            torch.eye(4), torch.tensor([[0, 1, 2], [1, 2, 3]]), torch.tensor([0, 1, 0, 10**13])
+        )

@@ -52,7 +52,7 @@ def test_the_kind_of_a_column(column: Any, kind: str) -> None:
     assert found == [kind] or (not found and f"left out: {reason}".startswith(kind))
 
 
-def test_many_names_are_taken_when_asked_for() -> None:
+def test_many_names_are_taken_when_named() -> None:
     graph = graph_of([f"text {i}" for i in range(COUNT)], features=["c"])
     assert graph.data.num_features == COUNT and graph.summary.features == {
         "categorical": (["c"], 60)
@@ -69,8 +69,8 @@ def test_a_second_id_of_a_small_table_is_no_category() -> None:
     graph = nw.from_pandas(nodes, EDGES[:5])
     assert graph.data.feature_names == ["n"]
     assert "left out  column 'c' has 6 distinct texts" in str(graph.summary)
-    asked = nw.from_pandas(nodes, EDGES[:5], features=["c"])
-    assert asked.data.num_features == 6
+    named = nw.from_pandas(nodes, EDGES[:5], features=["c"])
+    assert named.data.num_features == 6
 
 
 def source(*columns: str) -> FrameSource:
@@ -78,7 +78,7 @@ def source(*columns: str) -> FrameSource:
 
 
 @pytest.mark.parametrize(
-    ("columns", "asked", "found"),
+    ("columns", "named", "found"),
     [
         (("v", "ID", "Label", "split"), Roles(), Roles("ID", "Label", "split")),
         (("paper", "topic"), Roles(), Roles("paper")),
@@ -86,12 +86,12 @@ def source(*columns: str) -> FrameSource:
         (("class", "node", "y"), Roles(), Roles("node", "class")),
     ],
 )
-def test_columns_of_nodes(columns: tuple[str, ...], asked: Roles, found: Roles) -> None:
-    assert node_roles(source(*columns), asked) == found
+def test_columns_of_nodes(columns: tuple[str, ...], named: Roles, found: Roles) -> None:
+    assert node_roles(source(*columns), named) == found
 
 
 @pytest.mark.parametrize(
-    ("columns", "asked", "ends"),
+    ("columns", "named", "ends"),
     [
         (("w", "target", "source"), Roles(), ("source", "target")),
         (("from", "to"), Roles(), ("from", "to")),
@@ -102,9 +102,9 @@ def test_columns_of_nodes(columns: tuple[str, ...], asked: Roles, found: Roles) 
         (("u", "source"), Roles(target="source"), ("u", "source")),
     ],
 )
-def test_columns_of_edges(columns: tuple[str, ...], asked: Roles, ends: tuple[str, str]) -> None:
-    found = edge_roles(source(*columns), asked)
-    assert (found.source, found.target) == ends and found.weight == asked.weight
+def test_columns_of_edges(columns: tuple[str, ...], named: Roles, ends: tuple[str, str]) -> None:
+    found = edge_roles(source(*columns), named)
+    assert (found.source, found.target) == ends and found.weight == named.weight
 
 
 def test_a_later_table_has_the_columns_that_are_remembered_and_need_not_have_labels() -> None:

@@ -14,7 +14,7 @@ from torch_geometric.transforms import LargestConnectedComponents
 
 import nodewise as nw
 from nodewise.data.datasets import edge_homophily, feature_density, load_without_split
-from nodewise.data.published.catalog import DATASETS, Counts
+from nodewise.data.published.catalog import DATASETS, GraphSizes
 from nodewise.data.published.readers import RawGraph, undirected
 from nodewise.errors import RawFileError, SplitError, UnknownNameError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
@@ -113,7 +113,7 @@ def test_a_split_that_cannot_be_had(mini: Path) -> None:
 
 
 def test_counts_are_asserted(mini: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = replace(DATASETS["mini"], counts=Counts(611, 611, 4, 3))
+    wrong = replace(DATASETS["mini"], counts=GraphSizes(611, 611, 4, 3))
     monkeypatch.setitem(DATASETS, "mini", wrong)
     with pytest.raises(RawFileError, match=r"edges=611.*edges=610"):
         nw.load_dataset("mini", mini)
@@ -238,32 +238,34 @@ def link(target: Path, folder: Path) -> None:
 def test_pyg_reads_the_same_planetoid_graph(name: str, data_root: Path, tmp_path: Path) -> None:
     for path in (data_root / "planetoid").glob(f"ind.{name}.*"):
         link(path, tmp_path / name / "raw")
-    judge, data = Planetoid(str(tmp_path), name)[0], nw.load_dataset(name)
-    assert torch.equal(data.x, judge.x)
-    assert torch.equal(data.edge_index, judge.edge_index.flip(0))  # PyG sorts these by target
-    assert torch.equal(data.y.clamp(min=0), judge.y)  # PyG calls the unlabeled class 0
+    reference, data = Planetoid(str(tmp_path), name)[0], nw.load_dataset(name)
+    assert torch.equal(data.x, reference.x)
+    assert torch.equal(data.edge_index, reference.edge_index.flip(0))  # PyG sorts these by target
+    assert torch.equal(data.y.clamp(min=0), reference.y)  # PyG calls the unlabeled class 0
     for mask in ("train_mask", "val_mask", "test_mask"):
-        assert torch.equal(data[mask], judge[mask])
+        assert torch.equal(data[mask], reference[mask])
 
 
 def test_pyg_reads_the_same_amazon_graph(data_root: Path, tmp_path: Path) -> None:
     (npz,) = (data_root / "amazon").iterdir()
     link(npz, tmp_path / "Computers" / "raw")
-    judge = LargestConnectedComponents()(Amazon(str(tmp_path), "computers")[0])
+    reference = LargestConnectedComponents()(Amazon(str(tmp_path), "computers")[0])
     data = nw.load_dataset("amazon", sparse=True)
-    assert torch.equal(data.x.to_dense(), judge.x) and torch.equal(data.y, judge.y)
-    assert torch.equal(data.edge_index, judge.edge_index)
+    assert torch.equal(data.x.to_dense(), reference.x) and torch.equal(data.y, reference.y)
+    assert torch.equal(data.edge_index, reference.edge_index)
     assert data.class_names[4] == "Computer Components"
 
 
 def test_pyg_reads_the_same_coauthor_graph(data_root: Path, tmp_path: Path) -> None:
     link(data_root / "coauthor" / "ms_academic_cs.npz", tmp_path / "CS" / "raw")
-    judge, data = Coauthor(str(tmp_path), "CS")[0], nw.load_dataset("coauthor-cs", sparse=True)
-    assert torch.equal(data.edge_index, judge.edge_index) and torch.equal(data.y, judge.y)
+    reference, data = Coauthor(str(tmp_path), "CS")[0], nw.load_dataset("coauthor-cs", sparse=True)
+    assert torch.equal(data.edge_index, reference.edge_index) and torch.equal(data.y, reference.y)
     # PyG sets every count to 1. A dense copy of ours would be another 500 MB.
     rows = data.x.crow_indices().diff()
-    assert torch.equal(rows, judge.x.count_nonzero(1))
-    assert bool(judge.x[torch.arange(18333).repeat_interleave(rows), data.x.col_indices()].all())
+    assert torch.equal(rows, reference.x.count_nonzero(1))
+    assert bool(
+        reference.x[torch.arange(18333).repeat_interleave(rows), data.x.col_indices()].all()
+    )
     assert data.feature_names[0] == "1 dimensional" and len(set(data.feature_names)) == 6805
     assert len(data.class_names) == 15
 

@@ -213,9 +213,9 @@ def test_a_later_table_becomes_the_same_features(tmp_path: Path) -> None:
     changed = dict(zip(again.data.feature_names, again.data.x[5].tolist(), strict=True))
     assert changed["year"] == 0 and changed["venue=A"] == changed["venue=B, or C"] == 0
     assert changed["words:red"] == 1
-    told = str(again.summary)
-    assert "1 category of column 'venue' is not known, and left out: 'Z' 1 time" in told
-    assert "1 word of column 'words' is not known, and left out: 'green' 1 time" in told
+    text = str(again.summary)
+    assert "1 category of column 'venue' is not known, and left out: 'Z' 1 time" in text
+    assert "1 word of column 'words' is not known, and left out: 'green' 1 time" in text
 
 
 def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> Non
     graph = nw.read_graph(tmp_path / "nodes.csv", edges)
     assert graph.summary.features == {"numeric": (["v"], 1)}
     page = str(graph.summary)
-    for said in (
+    for part in (
         "60, 0 of them without an edge",
         "59, undirected",
         "x 30, y 30; 0 nodes without",
@@ -254,7 +254,7 @@ def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> Non
         "column 'empty' is empty",
         "columns of edges not used: 'since'",
     ):
-        assert said in page
+        assert part in page
 
 
 def test_an_empty_list_of_features_takes_the_degrees() -> None:

@@ -44,7 +44,7 @@ def test_a_command_that_fails_in_a_notebook_is_seen(tmp_path: Path) -> None:
     assert errors(run(book, tmp_path)) == ["2"]
 
 
-def test_a_cell_that_fails_is_told_with_its_code(tmp_path: Path) -> None:
+def test_a_cell_that_fails_is_reported_with_its_code(tmp_path: Path) -> None:
     book = new_notebook(cells=[new_code_cell("1 / 0")])
     with pytest.raises(AssertionError, match=r"ended with 1\n(.|\n)*ZeroDivisionError"):
         run(book, tmp_path)

@@ -9,8 +9,8 @@ import pytest
 
 from nodewise.experiments.records import suite_runs
 from nodewise.experiments.suite import Suite
-from nodewise.report.section import Section
-from nodewise.report.sections import read_section
+from nodewise.report.suite_sections.section import Section
+from nodewise.report.suite_sections.sections import read_section
 from tests.docs.pages import ROOT
 
 RESULTS = ROOT / "results"

@@ -49,7 +49,7 @@ def test_a_record_of_another_recipe_or_version_is_refused(tmp_path: Path) -> Non
     put_cost(tmp_path, "cora", "LGCN")
     assert list(read_costs(tmp_path, suite).lines) == [("cora", "LGCN")]
     other = Variant("other", settings={"hidden_channels": 16})
-    wrong = "another settings than the one asked for"
+    wrong = "another settings than expected"
     assert wrong in why(tmp_path, replace(suite, variants=[other]))
     put_cost(tmp_path, "cora", "LGCN", results_version=0)
     assert "results_version" in why(tmp_path, suite)

@@ -42,7 +42,7 @@ def test_a_clear_gain_is_clear_and_chance_is_not(metric: str) -> None:
     assert abs(Gain.of(metric, TRUTH, weak, other).difference) < clear.difference  # type: ignore[arg-type]
 
 
-def test_it_says_itself_in_points() -> None:
+def test_its_text_is_in_points() -> None:
     gain = Gain("accuracy", 400, 0.82, 0.8, 0.01)
     assert str(gain) == "+2.0 points (paired SE 1.0, probable)"
     assert in_words("roc_auc", 0.9) == "90.0 % ROC AUC"

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from nodewise._version import __version__
 from nodewise.errors import RunError
@@ -127,8 +128,8 @@ def test_damaged_lines_do_not_hide_the_others(tmp_path: Path) -> None:
     path.write_text("\n".join((first[:100], second, third, "<<<<<<< ours", "")))
     runs = suite_runs(tmp_path, Suite.load("main"))
     assert [record["seed"] for record in runs.cell("cora", "LGCN").records] == [1]
-    told = [str(error).removeprefix(f"{path}:") for error in runs.refused]
-    assert [line.partition(" (")[0] for line in told] == [
+    messages = [str(error).removeprefix(f"{path}:") for error in runs.refused]
+    assert [line.partition(" (")[0] for line in messages] == [
         "3: has no table graph; delete the line, and run again",
         "1: is not JSON",
         "4: is not JSON",
@@ -199,7 +200,10 @@ def test_versions_are_found_in_runs_that_ended_and_in_those_that_did_not(tmp_pat
     put_run(tmp_path, "LGCN", 0, 0.8, begun_with=__version__, versions={"nodewise": "2.1"})
     jobs = [job_of(tmp_path, "cora", "LGCN", OFFICIAL, seed) for seed in range(3)]
     jobs[1].folder.mkdir(parents=True)
-    (jobs[1].folder / "config.toml").write_text('nodewise = "2.0"')
+    graph = {"nodes": 1, "features": 1, "classes": ["a"]}
+    begun = {"nodewise": "2.0", "model": "LGCN", "recipe": "official", "seed": 1, "graph": graph}
+    begun |= {"split_sha256": "1", "settings": {}}
+    (jobs[1].folder / "config.toml").write_text(tomli_w.dumps(begun))
     assert other_versions(read_runs(tmp_path), jobs) == ["2.0", "2.1"]
 
 

@@ -16,6 +16,8 @@ from nodewise.runs.folder import CONFIG, RESULT
 from nodewise.runs.task import dataset_source
 
 Content = dict[str, Any]
+# These runs are as earlier releases wrote them.
+pytestmark = pytest.mark.filterwarnings("ignore:.*has no manifest:nodewise.errors.RunWarning")
 
 
 def files_of(record: Content) -> tuple[Content, Content]:
@@ -68,7 +70,7 @@ def test_the_result_of_another_run_is_refused(
     folder: Path, tmp_path: Path, key: str, value: Any
 ) -> None:
     other = copy(folder, tmp_path, (folder / CONFIG).read_text(), **{key: value})
-    with pytest.raises(RunError, match=f"another {key} than its configuration"):
+    with pytest.raises(RunError, match=f"another {key} than its configuration|{key} must be"):
         run_record(other, "official")
 
 
@@ -77,7 +79,7 @@ def test_a_configuration_without_its_tables_is_refused(
     folder: Path, tmp_path: Path, table: str
 ) -> None:
     config = (folder / CONFIG).read_text().replace(f"[{table}]", "[other]")
-    with pytest.raises(RunError, match=f"no table {table}"):
+    with pytest.raises(RunError, match=f"{table} must be there"):
         run_record(copy(folder, tmp_path, config), "official")
 
 

@@ -106,7 +106,7 @@ class Failing:
         yield from ((job, self.error) for job in jobs)
 
 
-def test_a_trial_that_cannot_be_trained_is_told_and_not_tried_for_ever(
+def test_a_trial_that_cannot_be_trained_is_reported_and_not_tried_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = Search(Job(dataset_source("toy"), "GCN", 0, tmp_path / "search", settings=LONG))
@@ -145,3 +145,68 @@ def test_a_study_that_goes_on_proposes_something_new(tmp_path: Path) -> None:
         proposed.append(propose(trial, space))
         study.tell(trial, 0.5)
     assert proposed[0] != proposed[1] != proposed[2] != proposed[0]
+
+
+class Killed(BaseException):
+    """Instead of SIGKILL."""
+
+
+class Scoring(Failing):
+    """Workers whose runs end at once, with a score that depends on the settings."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Any]:
+        for job in jobs:
+            score = float(job.settings["learning_rate"]) % 0.01
+            yield job, {"interrupted": False, "val_accuracy": score, "settings": {}}
+
+
+def trials_of(search: Search, count: int) -> list[tuple[dict[str, Any], float | None]]:
+    *_, study = run_search(search, count)
+    return [(trial.params, trial.value) for trial in study.get_trials()]
+
+
+def test_wherever_a_search_is_killed_it_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from optuna.storages.journal import JournalFileBackend
+
+    monkeypatch.setattr(searching, "Workers", Scoring)
+    write = JournalFileBackend.append_logs
+    job = Job(dataset_source("toy"), "GCN", 0, tmp_path / "whole", settings=LONG)
+    whole = trials_of(Search(job, workers=2), 5)
+    written = len((tmp_path / "whole" / "study.log").read_bytes().splitlines())
+    assert len({str(params) for params, _ in whole}) == 5
+
+    for last in range(1, written, 3):
+        folder = tmp_path / str(last)
+        left = last
+
+        def write_and_die(self: Any, logs: list[dict[str, Any]], folder: Path = folder) -> None:
+            nonlocal left
+            left -= 1
+            write(self, logs)
+            if left == 0:
+                with (folder / "study.log").open("ab") as stream:
+                    stream.write(b'{"op_code":5,"wor')
+                os.symlink("study.log", folder / "study.log.lock")
+                raise Killed
+
+        monkeypatch.setattr(JournalFileBackend, "append_logs", write_and_die)
+        search = Search(Job(dataset_source("toy"), "GCN", 0, folder, settings=LONG), workers=2)
+        with pytest.raises(Killed):
+            trials_of(search, 5)
+        monkeypatch.setattr(JournalFileBackend, "append_logs", write)
+        assert trials_of(search, 5) == whole
+
+
+def test_a_study_with_another_score_than_its_runs_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, 1)
+    log = tmp_path / "study.log"
+    content = log.read_text()
+    score = json.loads(next(tmp_path.glob("trials/0/*/result.json")).read_text())["val_accuracy"]
+    for old, new in ((f"[{score}]", "[0.99]"), ('"param_name"', '"param_nbme"')):
+        assert old in content
+        log.write_text(content.replace(old, new))
+        job = Job(dataset_source("toy"), "GCN", 0, tmp_path)
+        with pytest.raises(RunError, match=r"study\.log"):
+            searching._check_trials(open_study(tmp_path, 0), Search(job))

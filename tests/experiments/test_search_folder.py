@@ -8,6 +8,7 @@ import pytest
 
 from nodewise.errors import RunError
 from nodewise.experiments.search_folder import SEARCH, open_search
+from nodewise.io import unsealed
 
 ASKED: dict[str, Any] = {"model": "GCN", "fixed": {"epochs": 6}, "runs": 1}
 
@@ -15,11 +16,11 @@ ASKED: dict[str, Any] = {"model": "GCN", "fixed": {"epochs": 6}, "runs": 1}
 def test_the_same_search_goes_on(tmp_path: Path) -> None:
     for _ in range(2):
         with open_search(tmp_path / "search", ASKED):
-            assert json.loads((tmp_path / "search" / SEARCH).read_text()) == ASKED
+            assert unsealed(json.loads((tmp_path / "search" / SEARCH).read_text())) == ASKED
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"model": "GAT"}, "model = 'GCN', not 'GAT'"),
         ({"fixed": {"epochs": 7}}, "fixed.epochs = 6, not 7"),
@@ -27,10 +28,10 @@ def test_the_same_search_goes_on(tmp_path: Path) -> None:
         ({"runs": 2}, "runs = 1, not 2"),
     ],
 )
-def test_another_search_is_refused(tmp_path: Path, other: dict[str, Any], told: str) -> None:
+def test_another_search_is_refused(tmp_path: Path, other: dict[str, Any], message: str) -> None:
     with open_search(tmp_path, ASKED):
         pass
-    with pytest.raises(RunError, match=told), open_search(tmp_path, {**ASKED, **other}):
+    with pytest.raises(RunError, match=message), open_search(tmp_path, {**ASKED, **other}):
         pass
 
 
@@ -59,7 +60,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         pass
 
 
-def test_a_damaged_description_is_told(tmp_path: Path) -> None:
+def test_a_damaged_description_is_reported(tmp_path: Path) -> None:
     (tmp_path / SEARCH).write_text("{")
     with pytest.raises(RunError, match="cannot be read"), open_search(tmp_path, ASKED):
         pass

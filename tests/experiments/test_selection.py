@@ -113,7 +113,7 @@ def _forget(table: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in table.items() if k not in ("seconds", "asked")}
 
 
-def test_test_nodes_have_no_say(tmp_path: Path) -> None:
+def test_test_nodes_are_not_used(tmp_path: Path) -> None:
     records = [
         choose(selection(tmp_path / name, make=how)).record
         for name, how in (("as_is", make), ("scrambled", scrambled))

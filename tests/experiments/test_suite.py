@@ -101,7 +101,7 @@ def test_peers_have_their_recipes_metrics_and_budgets() -> None:
 
 def test_each_model_of_the_fair_comparison_has_the_settings_that_its_search_found() -> None:
     own = Suite.load("fair").variants[-1]
-    for model, of_model in own.own.items():
+    for model, of_model in own.of_models.items():
         for dataset, settings in of_model.items():
             path = ROOT / "results" / "search" / f"{dataset}-{model.replace(':', '_')}.json"
             found = json.loads(path.read_text("utf-8"))

@@ -57,7 +57,7 @@ def test_its_best_is_that_of_the_first_epochs_if_those_are_asked_for(tmp_path: P
     assert result is not None and one.best().epoch == result["best_epoch"] > 0
 
 
-def test_who_asks_to_stop_is_heard_and_training_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_stop_saves_and_training_continues_from_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         trial(tmp_path).train(Part(12), Callbacks(stop=lambda: True))
     assert trial(tmp_path).spent()[0] == 1

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.medium
 
 
 def test_the_file_has_everything_and_names_are_text(tmp_path: Path) -> None:
-    pytest.importorskip("plotly", reason="plotly is not installed")
     explored, path = Explored(named_view()), tmp_path / "page.html"
     assert write_static(explored, SCRIPT, path, details=7) == 7
     text = path.read_text("utf-8")

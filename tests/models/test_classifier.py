@@ -49,10 +49,10 @@ def test_laws(name: str, graph: tuple[Tensor, Tensor]) -> None:
 
 def test_localization_off_is_pygs_gcn(graph: tuple[Tensor, Tensor]) -> None:
     model = model_of("LGCN", node_level=False, edge_level=False)
-    judge = GCN(6, 4, num_layers=2, out_channels=3, act=elu, bias=False).double().eval()
-    for ours, theirs in zip(model.convs, judge.convs, strict=True):
+    reference = GCN(6, 4, num_layers=2, out_channels=3, act=elu, bias=False).double().eval()
+    for ours, theirs in zip(model.convs, reference.convs, strict=True):
         theirs.lin.weight.data = ours.weight.data[0]
-    torch.testing.assert_close(model(*graph), judge(*graph))
+    torch.testing.assert_close(model(*graph), reference(*graph))
     assert model.local_parameters() == []
 
 

@@ -64,11 +64,11 @@ def test_every_row_trains_a_step(name: str) -> None:
 def test_the_baselines_are_pygs_own_models() -> None:
     x = torch.randn(int(EDGES.max()) + 1, 5, dtype=torch.float64)
     ours = build_model("GCN", 5, 3).double()
-    judge = GCN(5, 8, num_layers=2, out_channels=3, act=elu, bias=False).double()
+    reference = GCN(5, 8, num_layers=2, out_channels=3, act=elu, bias=False).double()
     assert isinstance(ours, Classifier)
-    for conv, twin in zip(ours.layers, judge.convs, strict=True):
+    for conv, twin in zip(ours.layers, reference.convs, strict=True):
         twin.lin.weight.data = conv.weight.data[0]
-    torch.testing.assert_close(ours(x, EDGES), judge(x, EDGES))
+    torch.testing.assert_close(ours(x, EDGES), reference(x, EDGES))
 
     ours = build_model("GAT", 5, 3).double()
     twin = GATConv(5, 8, heads=8, bias=False).double()

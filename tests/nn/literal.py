@@ -1,4 +1,4 @@
-"""Eqs. 4-9 once more, a node and an edge at a time in plain loops: a judge that shares no code."""
+"""Eqs. 4-9 once more, a node and an edge at a time in plain loops, sharing no code."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_edge_index_changed_in_place_is_noticed(x: Tensor) -> None:
     torch.testing.assert_close(conv(x, edges), conv(x, edges.clone()))
 
 
-def test_what_a_pair_cannot_be_for_is_told() -> None:
+def test_a_pair_is_refused_where_it_cannot_be_used() -> None:
     edge_index = torch.tensor([[0, 1, 3], [1, 0, 2]])
     with pytest.raises(InputError, match="symmetric normalization"):
         localize(pyg.GCNConv(5, 4))((torch.randn(4, 5), torch.randn(6, 5)), edge_index)

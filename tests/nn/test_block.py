@@ -24,12 +24,12 @@ def test_gcn_weights_are_those_of_pyg(graph: tuple[Tensor, int]) -> None:
     edge_index, nodes = graph
     block = build(edge_index, nodes, BlockRule("set", "symmetric", keeps_loop_weights=True))
     assert block.coefficient is not None
-    judge_edges, judge = gcn_norm(edge_index, None, nodes, dtype=torch.float64)
+    reference_edges, reference = gcn_norm(edge_index, None, nodes, dtype=torch.float64)
     ours, theirs = torch.zeros(2, nodes, nodes, dtype=torch.float64)
     ours.index_put_(
         (block.neighbors.target, block.neighbors.source), block.coefficient, accumulate=True
     )
-    theirs.index_put_((judge_edges[1], judge_edges[0]), judge, accumulate=True)
+    theirs.index_put_((reference_edges[1], reference_edges[0]), reference, accumulate=True)
     torch.testing.assert_close(ours, theirs)
 
 

@@ -93,10 +93,10 @@ def test_is_pygs_film_conv_on_a_bipartite_graph(x: Tensor) -> None:
     torch.testing.assert_close(conv((x, targets), edges), twin((x, targets), edges))
 
 
-# Features 1, 2, 3, edges 0 -> 1 and 2 -> 1, W = 2, gamma_v = 1 + h_v, beta_v = -h_v. Node 1 hears
-# 3*2*1 - 2 = 4 from node 0, 3*2*3 - 2 = 16 from node 2 and 3*2*2 - 2 = 10 from itself; nodes 0 and
-# 2 hear only themselves: 2*2*1 - 1 = 3 and 4*2*3 - 3 = 21. Attention scores h_u ln 2 weigh the
-# three as 2 : 8 : 4.
+# Features 1, 2, 3, edges 0 -> 1 and 2 -> 1, W = 2, gamma_v = 1 + h_v, beta_v = -h_v. Node 1
+# receives 3*2*1 - 2 = 4 from node 0, 3*2*3 - 2 = 16 from node 2 and 3*2*2 - 2 = 10 from itself;
+# nodes 0 and 2 only from themselves: 2*2*1 - 1 = 3 and 4*2*3 - 3 = 21. Attention scores h_u ln 2
+# weigh the three as 2 : 8 : 4.
 HAND_WORKED = {
     "gcn": 20 / math.sqrt(3) + 10 / 3,
     "gin": 4 + 16 + 10,

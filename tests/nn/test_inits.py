@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from torch_geometric.nn import inits as judge
+from torch_geometric.nn import inits as pyg_inits
 
 from nodewise.errors import UnknownNameError
 from nodewise.nn.inits import INITIALIZERS, initialize
@@ -38,7 +38,7 @@ def test_weights_have_the_spread_and_the_bounds_of_their_initializer(name: str) 
 def test_glorot_is_pygs() -> None:
     torch.manual_seed(0)
     weight = torch.empty(2, 300, 200)
-    judge.glorot(weight)
+    pyg_inits.glorot(weight)
     assert torch.equal(filled("glorot"), weight)
 
 

@@ -1,4 +1,4 @@
-"""`in_channels=-1` as in PyG's lazy Linear, which is the judge."""
+"""`in_channels=-1` as in PyG's lazy Linear, the reference here."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_a_lazy_layer_may_change_its_precision(x: Tensor) -> None:
 
 
 def test_state_dicts_are_those_of_a_lazy_linear(x: Tensor) -> None:
-    judge, conv = Linear(-1, 4), LocalizedConv(-1, 4)
-    for layer, other in ((judge, Linear(-1, 4)), (conv, LocalizedConv(-1, 4))):
+    reference, conv = Linear(-1, 4), LocalizedConv(-1, 4)
+    for layer, other in ((reference, Linear(-1, 4)), (conv, LocalizedConv(-1, 4))):
         state = layer.state_dict()
         assert isinstance(state["weight"], UninitializedParameter)
         other.load_state_dict(state)

@@ -1,4 +1,4 @@
-"""Law 1, with PyG's own convs as judges."""
+"""Law 1, against PyG's convs."""
 
 from __future__ import annotations
 
@@ -270,9 +270,7 @@ def test_scales_explode_only_in_the_paper_s_form(scale: float) -> None:
         (pyg.GINConv(Linear(300, 4)), 16),
     ],
 )
-def test_wide_rows_have_a_narrow_layer_unless_told_otherwise(
-    conv: Any, bottleneck: int | None
-) -> None:
+def test_wide_rows_have_a_narrow_layer_by_default(conv: Any, bottleneck: int | None) -> None:
     def width(**options: Any) -> int | None:
         node_modulator = localize(conv, **options).node_modulator
         assert node_modulator is not None

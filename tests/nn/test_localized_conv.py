@@ -186,10 +186,10 @@ def test_edge_weights_scale_messages(x: Tensor) -> None:
     from torch_geometric.nn import GCNConv
 
     conv = LocalizedConv(5, 4, inits=Inits(modulator="zeros")).double()
-    judge = GCNConv(5, 4, bias=False).double()
-    judge.lin.weight.data = conv.weight.data[0]
+    reference = GCNConv(5, 4, bias=False).double()
+    reference.lin.weight.data = conv.weight.data[0]
     weight = torch.rand(EDGES.size(1), dtype=torch.float64, requires_grad=True)
-    ours, expected = conv(x, EDGES, weight), judge(x, EDGES, weight)
+    ours, expected = conv(x, EDGES, weight), reference(x, EDGES, weight)
     torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(
         *(torch.autograd.grad(out.sin().sum(), weight)[0] for out in (ours, expected))
@@ -204,7 +204,7 @@ def test_neighbor_cap_keeps_the_first_by_number(x: Tensor) -> None:
     members = [
         sorted(block.neighbors.source[block.neighbors.target == v].tolist()) for v in range(6)
     ]
-    # Node 3 hears 0, 2, 3 and 4: the cap takes 3 itself from it.
+    # The neighbors of node 3 are 0, 2, 3 and 4: the cap takes 3 itself from it.
     assert members == [[0, 2], [0, 1], [2, 5], [0, 2], [4], [3, 5]]
 
 

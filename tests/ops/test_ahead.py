@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from nodewise.ops import kernel_files
 from nodewise.ops.fused import ahead
 
 
@@ -32,6 +33,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[t
     calls: list[tuple[str, ...]] = []
     monkeypatch.setattr(ahead, "_compile", lambda dtype, names, *_: calls.append(names))
     monkeypatch.setattr(ahead, "_stamp", lambda dtype: tmp_path / f"{dtype}.compiled")
+    monkeypatch.setattr(kernel_files, "_reasons", set())
     ahead.compile_ahead.cache_clear()
     yield calls
     ahead.compile_ahead.cache_clear()

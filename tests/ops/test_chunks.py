@@ -27,7 +27,7 @@ Everything = dict[str, list[Tensor]]
 
 
 def a_graph() -> Neighborhood:
-    """Sources that are no targets, more chunks than threads, and a target that hears many."""
+    """Sources that are no targets, more chunks than threads, and a target with many sources."""
     draw = torch.Generator().manual_seed(0)
     source = torch.randint(0, SOURCES, (EDGES,), generator=draw)
     target = torch.randint(0, TARGETS, (EDGES,), generator=draw)
@@ -279,13 +279,13 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     used: list[int] = []
     asked = threads.threads_for
 
-    def told(chunks: int, work: int) -> int:
+    def fixed_threads(chunks: int, work: int) -> int:
         used.append(asked(chunks, work))
         return used[-1]
 
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 0)
-    monkeypatch.setattr(threads, "threads_for", told)
-    monkeypatch.setattr(launch, "threads_for", told)
+    monkeypatch.setattr(threads, "threads_for", fixed_threads)
+    monkeypatch.setattr(launch, "threads_for", fixed_threads)
     return used
 
 

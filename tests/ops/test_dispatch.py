@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -140,16 +142,6 @@ def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
 
     for ours, truth in zip(everything("fused"), everything("reference"), strict=True):
         torch.testing.assert_close(ours, truth, rtol=TOLERANCE, atol=TOLERANCE)
-
-
-def test_places_of_sums_are_found_once_for_a_graph() -> None:
-    case = a_case(0.0)
-    rows = sparse(case.x)
-    assert rows.pooled_places(case.neighbors) is rows.with_values(2 * rows.values).pooled_places(
-        case.neighbors
-    )
-    other = Neighborhood.from_edges(torch.tensor([[0], [1]]), 5)
-    assert rows.pooled_places(other).col.numel() == case.x[0].count_nonzero()
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
@@ -349,17 +341,18 @@ def test_opcheck_of_messages(as_sparse: bool, heads: int) -> None:
     case = a_case(0.3, heads=heads)
     rows = sparse(case.x * (case.x > 0))
     features = (rows.crow, rows.col, rows.values) if as_sparse else (None, None, case.x)
-    columns = rows.pooled_places(case.neighbors) if as_sparse else (None, None)
     first, *leaves = (
         leaf.clone().requires_grad_()
         for leaf in (features[2], case.weight, *case.scale, *case.shift)
     )
-    args = (*features[:2], first, *columns, *leaves)
+    args = (*features[:2], first, *leaves)
     neighbors = (case.neighbors.source, case.neighbors.ptr)
     torch.library.opcheck(
-        torch.ops.nodewise.messages, (*args, *neighbors, torch.tensor(3), 0.3, 0.2)
+        torch.ops.nodewise.messages, (*args, *neighbors, torch.tensor(3), 0.3, 0.2, False)
     )
-    result = torch.library.opcheck(torch.ops.nodewise.messages, (*args, *neighbors, None, 0.0, 0.2))
+    result = torch.library.opcheck(
+        torch.ops.nodewise.messages, (*args, *neighbors, None, 0.0, 0.2, True)
+    )
     assert set(result.values()) == {"SUCCESS"}
 
 
@@ -408,6 +401,38 @@ def test_unknown_kernel_is_refused_with_the_nearest_name() -> None:
         dispatch.use_kernel("fussed"),
     ):
         pass
+
+
+def test_a_thread_chooses_its_kernel_for_itself() -> None:
+    x, chosen, looked = torch.randn(3, 2), Barrier(2, timeout=60), Barrier(2, timeout=60)
+
+    def other() -> list[str]:
+        before = dispatch.kernel_for(x)
+        with dispatch.use_kernel("reference"):
+            chosen.wait()
+            looked.wait()
+            return [before, dispatch.kernel_for(x)]
+
+    with ThreadPoolExecutor(1) as pool, dispatch.use_kernel("factored"):
+        others = pool.submit(other)
+        chosen.wait()
+        here = dispatch.kernel_for(x)
+        looked.wait()
+        assert [here, *others.result()] == ["factored", "fused", "reference"]
+    assert dispatch.kernel_for(x) == "fused"
+
+
+def test_a_compiled_function_follows_the_kernel_of_its_thread() -> None:
+    neighbors, x = Neighborhood.from_edges(torch.tensor([[0, 1], [1, 2]]), 3), torch.randn(3, 2)
+
+    def kernel_and_sum(x: Tensor) -> tuple[str, Tensor]:
+        return dispatch.kernel_for(x), dispatch.sum_neighbors(x, None, neighbors)
+
+    compiled = torch.compile(kernel_and_sum, backend="aot_eager", fullgraph=True)
+    for kernel in (*dispatch.KERNELS, *dispatch.KERNELS):
+        with dispatch.use_kernel(kernel):
+            assert compiled(x)[0] == kernel
+    assert compiled(x)[0] == "fused"
 
 
 def test_without_numba_factored_serves(monkeypatch: pytest.MonkeyPatch) -> None:

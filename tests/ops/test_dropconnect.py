@@ -1,4 +1,4 @@
-"""The mask drops what it should, and nothing about it can be told from anything else."""
+"""The mask drops at its rate, and its bits are independent of everything else."""
 
 from __future__ import annotations
 

@@ -51,6 +51,20 @@ def test_same_bits_on_any_number_of_threads(shape: tuple[int, int, int]) -> None
         assert all(map(torch.equal, found[0], other))
 
 
+@pytest.mark.parametrize("shape", [(140, 64, 5), (700, 64, 7), (3000, 64, 6), (2708, 500, 7)])
+def test_the_gradient_of_odd_weights_has_the_same_bits_on_two_threads(
+    shape: tuple[int, int, int],
+) -> None:
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(results(products.project, *case(*shape)))
+    finally:
+        torch.set_num_threads(before)
+    assert all(map(torch.equal, *found))
+
+
 def test_rows_and_weights_may_be_views() -> None:
     x, weight = case(64, 3000, 64)
     x, weight = x.t(), weight[:, :64]

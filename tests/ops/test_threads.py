@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -50,3 +52,36 @@ def test_ctrl_c_inside_of_a_kernel_is_not_lost() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         threads.run(kernel, 2, 10**9)
+
+
+FORK = """
+import os, signal, torch
+import nodewise as nw
+
+torch.set_num_threads(2)
+x, edge_index = torch.rand(4000, 100), torch.randint(0, 4000, (2, 20000))
+model = nw.LGCN(100, 8, 3, dropout=0.0)
+
+def gradients():
+    model.zero_grad()
+    out = model(x, edge_index)
+    out.sum().backward()
+    return [out, *(weight.grad for weight in model.parameters())]
+
+before = gradients()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    same = all(map(torch.equal, gradients(), before))
+    os._exit(0 if same else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert torch.get_num_threads() == 2 and all(map(torch.equal, gradients(), before))
+"""
+
+
+@pytest.mark.medium
+def test_a_process_forked_after_use_computes_the_same() -> None:
+    """OpenMP's threads are not there in the child, and waiting for them would never end."""
+    command = [sys.executable, "-c", FORK]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr

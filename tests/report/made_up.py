@@ -51,11 +51,14 @@ def put_run(
         "test_macro_f": accuracy - 0.02,
         "logits_sha256": "0",
         "seconds": 2.0,
+        "epochs": 10,
+        "best_epoch": 5,
+        "parameters": 7,
         "versions": {"torch": "1.0"},
         "begun_with": "0.0.0",
         "results_version": RESULTS_VERSION,
         "split_sha256": "0",
-        "graph": {**source, "sha256": "0", "classes": ["a", "b"]},
+        "graph": {**source, "sha256": "0", "nodes": 9, "features": 3, "classes": ["a", "b"]},
         "settings": {**default_settings(), **job.expected_record().settings},
     }
     return put(run_table(results, dataset, model, variant.name), {**record, **changes})
@@ -74,7 +77,7 @@ def put_runs(
 
 
 def put_cost(results: Path, dataset: str, model: str, **figures: Any) -> Path:
-    """A record of costs, all of them 10 unless said otherwise."""
+    """A record of costs, all of them 10 unless given."""
     names = ["mflops", "mflops_sparse", "train_ms", "test_ms", "train_extra_mb", "test_extra_mb"]
     record = {
         "dataset": dataset,

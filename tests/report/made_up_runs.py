@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nodewise.report.run_records import RunGroup, RunRecords
+from nodewise.report.run_sections.records import RunGroup, RunRecords
 from nodewise.training.intervals import wilson
 
 
@@ -19,7 +19,7 @@ def made_up(
     choice: Mapping[str, Any] | None = None,
     runs: int = 1,
 ) -> RunGroup:
-    """Runs with this confusion matrix on test nodes; the rest follows, or is said.
+    """Runs with this confusion matrix on test nodes; the rest follows, or is given.
 
     Args:
         confusion: Counts of true classes (rows) and predicted ones.

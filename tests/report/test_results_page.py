@@ -15,7 +15,7 @@ from nodewise.cli.tables import print_table
 from nodewise.errors import InputError, UnknownNameError
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.report.results_page import markdown_section, write_results
-from nodewise.report.sections import SECTIONS, read_section
+from nodewise.report.suite_sections.sections import SECTIONS, read_section
 from tests.experiments.test_collect import finished
 from tests.report.made_up import put_cost, put_run, put_runs, put_tsne
 
@@ -73,7 +73,7 @@ def test_every_suite_has_its_section() -> None:
 def test_a_filled_folder_gives_one_page_and_a_picture_for_each_plot(tmp_path: Path) -> None:
     fill(tmp_path)
     page = tmp_path / "page" / "index.html"
-    told = run(tmp_path, "--json", "--out", page.parent)
+    output = run(tmp_path, "--json", "--out", page.parent)
     text = page.read_text("utf-8")
     seen = Seen(text)
     assert not seen.fetched and "url(http" not in text
@@ -88,7 +88,7 @@ def test_a_filled_folder_gives_one_page_and_a_picture_for_each_plot(tmp_path: Pa
         ("cora", "LGCN:global", "official", 1),
         ("cora", "LGCN", None, None),
     }
-    answer = json.loads(told.splitlines()[-1])
+    answer = json.loads(output.splitlines()[-1])
     assert answer["report"] == str(page) and set(NAMES) <= answer.keys()
 
 
@@ -101,8 +101,10 @@ def test_links_are_relative_wherever_the_page_is(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
-    told = run(tmp_path)
-    assert "no records yet; `nodewise reproduce main` creates them" in told and "missing" in told
+    output = run(tmp_path)
+    assert (
+        "no records yet; `nodewise reproduce main` creates them" in output and "missing" in output
+    )
     text = (tmp_path / "report" / "index.html").read_text("utf-8")
     for name in NAMES:
         assert f"o records yet; <code>nodewise reproduce {name}</code>" in text
@@ -174,21 +176,21 @@ def test_records_that_are_left_out_are_named_on_the_page(tmp_path: Path) -> None
 
 def test_the_command_prints_every_row_and_the_promised_keys(tmp_path: Path) -> None:
     put_runs(tmp_path, "GCN", [0.8, 0.82])
-    told = run(tmp_path, "--json")
-    cell = json.loads(told.splitlines()[-1])["main"]["GCN"]["cora"]
+    output = run(tmp_path, "--json")
+    cell = json.loads(output.splitlines()[-1])["main"]["GCN"]["cora"]
     keys = "runs test_accuracy_mean test_accuracy_std test_micro_f_mean test_micro_f_std"
     assert {*keys.split(), "paper_accuracy", "paper_micro_f"} <= cell.keys()
-    assert "81.0 ± 1.4 (81.5)" in told
-    assert all(model in told for model in Suite.load("main").models)
+    assert "81.0 ± 1.4 (81.5)" in output
+    assert all(model in output for model in Suite.load("main").models)
 
 
 def test_other_suites_are_printed_when_asked_for(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN", [0.83, 0.85])
     put_runs(tmp_path, "LGCN:global", [0.82, 0.84])
-    told = run(tmp_path, "--suite", "matched", "--suite", "ablation")
-    assert "cora: LGCN - LGCN:global" in told and "LGCN, both levels" in told
-    assert "+1.0 [+1.0, +1.0] significant n=2" in told
-    assert "Planetoid" not in told
+    output = run(tmp_path, "--suite", "matched", "--suite", "ablation")
+    assert "cora: LGCN - LGCN:global" in output and "LGCN, both levels" in output
+    assert "+1.0 [+1.0, +1.0] significant n=2" in output
+    assert "Planetoid" not in output
 
 
 def test_an_unknown_suite_or_folder_is_an_error(tmp_path: Path) -> None:
@@ -198,14 +200,15 @@ def test_an_unknown_suite_or_folder_is_an_error(tmp_path: Path) -> None:
         read_section(tmp_path / "none", "main")
 
 
+@pytest.mark.filterwarnings("ignore:.*has no manifest:nodewise.errors.RunWarning")
 def test_finished_runs_without_a_line_and_those_of_other_folders_are_added(tmp_path: Path) -> None:
     results, other = tmp_path / "results", tmp_path / "other"
     results.mkdir()
     for place, seeds in ((results, (0,)), (other, (1, 2))):
         for seed in seeds:
             finished(place, seed)
-    told = run(results, "--suite", "neighbors", "--import", other)
-    assert f"added 1 records from {results}" in told and f"added 2 records from {other}" in told
-    assert "LGCN:global" in told and "80.0 ± 0.0 n=3" in told
+    output = run(results, "--suite", "neighbors", "--import", other)
+    assert f"added 1 records from {results}" in output and f"added 2 records from {other}" in output
+    assert "LGCN:global" in output and "80.0 ± 0.0 n=3" in output
     command = ["report", str(results), "--import", str(tmp_path / "none")]
     assert "is no folder" in str(CliRunner().invoke(app, command).exception)

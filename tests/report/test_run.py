@@ -10,8 +10,8 @@ from torch_geometric.data import Data
 from nodewise.data.splits.drawn import random_split
 from nodewise.data.splits.split import Split
 from nodewise.report.run import write_report
-from nodewise.report.run_classes import class_curves
-from nodewise.report.run_records import RunGroup
+from nodewise.report.run_sections.classes import class_curves
+from nodewise.report.run_sections.records import RunGroup
 from nodewise.runs.controls import controls_in
 from nodewise.runs.run import Task, train_in
 from nodewise.training.cells import cell
@@ -83,17 +83,18 @@ def test_several_runs_share_a_page(tmp_path: Path) -> None:
     folders = [run_in(tmp_path / f"seed-{seed}", seed=seed) for seed in (0, 1)]
     page = page_of(*folders)
     assert "<td>seed 0</td>" in page and "<td>seed 1</td>" in page and "<td>mean</td>" in page
-    told = [json.loads((folder / "diagnostics.json").read_text()) for folder in folders]
-    both = sum(run["confusion"][0][0] for run in told)
+    diagnostics = [json.loads((folder / "diagnostics.json").read_text()) for folder in folders]
+    both = sum(run["confusion"][0][0] for run in diagnostics)
     assert "summed over 2 runs" in page and f">{both}</text>" in page
 
 
 def test_a_run_of_before_diagnostics_still_has_its_scores(tmp_path: Path) -> None:
     folder = run_in(tmp_path / "run")
-    told = json.loads((folder / "diagnostics.json").read_text())
+    diagnostics = json.loads((folder / "diagnostics.json").read_text())
     for new in ("curves", "train_accuracy"):
-        del told[new]
-    (folder / "diagnostics.json").write_text(json.dumps(told))
+        del diagnostics[new]
+    (folder / "diagnostics.json").write_text(json.dumps(diagnostics))
+    (folder / "manifest.json").unlink()
     (folder / "controls.json").unlink()
     page = page_of(folder)
     assert "Confusion matrix" in page and "Precision and recall" not in page
@@ -121,14 +122,19 @@ def test_every_metric_stands_beside_controls_and_interval(tmp_path: Path) -> Non
 def test_predictions_for_unlabeled_nodes_are_in_the_page(tmp_path: Path) -> None:
     folder = run_in(tmp_path / "run", "GCN", unlabeled=8)
     page = page_of(folder)
-    told = json.loads((folder / "diagnostics.json").read_text())["unlabeled"]
-    first = [told["ids"][0], CLASSES[told["first"][0]], f"{100 * told['first_p'][0]:.1f}"]
+    unlabeled = json.loads((folder / "diagnostics.json").read_text())["unlabeled"]
+    first = [
+        unlabeled["ids"][0],
+        CLASSES[unlabeled["first"][0]],
+        f"{100 * unlabeled['first_p'][0]:.1f}",
+    ]
     assert "".join(f"<td>{html.escape(value)}</td>" for value in first) in page
     assert "All 8, the surest first." in page and "nodewise predict" in page
     assert page.count("<script") == 1 and "<option>中文</option>" in page
-    told["count"] = 1008
+    unlabeled["count"] = 1008
     about = json.loads((folder / "diagnostics.json").read_text())
-    (folder / "diagnostics.json").write_text(json.dumps({**about, "unlabeled": told}))
+    (folder / "diagnostics.json").write_text(json.dumps({**about, "unlabeled": unlabeled}))
+    (folder / "manifest.json").unlink()
     page = page_of(folder)
     assert "The 8 surest of 1,008" in page and "1,000 more nodes are not on this page" in page
 

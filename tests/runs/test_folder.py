@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tomli_w
 import torch
 from filelock import FileLock
 
 from nodewise.errors import RunError
 from nodewise.io import load_tensors
-from nodewise.runs.folder import RunFolder, lock_folder, open_run
+from nodewise.runs.folder import lock_folder, open_run
 from nodewise.runs.run import Callbacks, train_in
 from tests.training.tasks import small_task
 
@@ -175,24 +176,29 @@ def test_a_key_that_came_later_had_its_default_before(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     assert "layer_norm = false\n" in config.read_text()
     config.write_text(config.read_text().replace("layer_norm = false\n", ""))
+    (tmp_path / "manifest.json").unlink()  # as of a release without
     assert train_in(tmp_path, small_task(), 0) == first
     with pytest.raises(RunError, match="layer_norm"):
         train_in(tmp_path, small_task(layer_norm=True), 0)
 
 
 def test_files_of_earlier_releases_are_read_under_todays_names(tmp_path: Path) -> None:
-    old = {"localization": {"most": [{"id": "p1", "neighbours": 3}]}}
-    (tmp_path / "diagnostics.json").write_text(json.dumps(old))
-    settings = 'normalization = "own"\nmax_neighbours = 40\n'
-    (tmp_path / "config.toml").write_text(
-        f"[graph.options]\nunlabelled = ['NA']\n[settings]\n{settings}"
-    )
-    folder = RunFolder(tmp_path)
-    assert folder.diagnostics == {"localization": {"most": [{"id": "p1", "neighbors": 3}]}}
-    assert folder.config == {
-        "graph": {"options": {"unlabeled": ["NA"]}},
-        "settings": {"normalization": "default", "max_neighbors": 40},
-    }
+    with open_run(tmp_path, small_task().config(0)) as folder:
+        config = folder.config
+    numbers = {"distance": 1.0, "scale": 0.5, "shift": 0.5, "label": None, "prediction": "a"}
+    histogram = {"counts": [1], "edges": [0.0, 2.0]}
+    localization = {"least": [], "median": 1.0, "histogram": histogram}
+
+    def of_most(name: str) -> dict[str, object]:
+        return {"localization": {**localization, "most": [{"id": "p1", name: 3, **numbers}]}}
+
+    (tmp_path / "diagnostics.json").write_text(json.dumps(of_most("neighbours")))
+    config["graph"]["options"] = {"unlabelled": ["NA"]}
+    config["settings"] = {"normalization": "own", "max_neighbours": 40}
+    (tmp_path / "config.toml").write_text(tomli_w.dumps(config))
+    assert folder.diagnostics == of_most("neighbors")
+    assert folder.config["graph"]["options"] == {"unlabeled": ["NA"]}
+    assert folder.config["settings"] == {"normalization": "default", "max_neighbors": 40}
 
 
 def test_a_folder_is_created_and_locked_by_one(tmp_path: Path) -> None:
@@ -213,7 +219,7 @@ def test_a_folder_that_nobody_may_write_to_is_named(
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # Modes of files do not stop the superuser, whom tests may run as.
+    # Modes of files do not stop the superuser, and tests may run as one.
     monkeypatch.setattr(FileLock, "acquire", refuse)
     with (
         pytest.raises(RunError, match=r"is no folder to write to \(Permission denied\)"),

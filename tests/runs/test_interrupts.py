@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nodewise.runs.interrupts import starting_deaf_processes, unmasking_interrupts
+from nodewise.runs.interrupts import shielding_new_processes, unmasking_interrupts
 
 
 def interrupted_import() -> None:
@@ -19,12 +19,12 @@ def interrupted_import() -> None:
         raise ImportError("initialization failed") from interrupt
 
 
-def test_an_import_that_ctrl_c_ended_is_told_as_ctrl_c() -> None:
+def test_an_import_that_ctrl_c_ended_raises_keyboard_interrupt() -> None:
     with pytest.raises(KeyboardInterrupt), unmasking_interrupts(), unmasking_interrupts():
         interrupted_import()
 
 
-def test_what_goes_wrong_by_itself_is_told_as_it_is() -> None:
+def test_other_errors_are_raised_unchanged() -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(ImportError), unmasking_interrupts():
         raise ImportError("initialization failed")
@@ -42,7 +42,7 @@ def test_where_ctrl_c_is_ignored_it_stays_so() -> None:
 
 def test_ctrl_c_while_a_process_is_started_is_not_lost_and_the_process_ignores_it() -> None:
     wait = "import time; print('waiting', flush=True); time.sleep(60)"
-    with pytest.raises(KeyboardInterrupt), starting_deaf_processes():
+    with pytest.raises(KeyboardInterrupt), shielding_new_processes():
         process = subprocess.Popen([sys.executable, "-c", wait], stdout=subprocess.PIPE)
         # For this thread: one for the process may reach another thread, and Python, a moment later.
         signal.raise_signal(signal.SIGINT)

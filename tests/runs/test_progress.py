@@ -8,11 +8,11 @@ from nodewise.training.early_stopping import StoppingRule
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "words"),
     [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (3600, "60 min"), (5700, "1 h 35 min")],
 )
-def test_a_time_to_wait_is_told_in_the_units_people_wait_in(seconds: float, told: str) -> None:
-    assert duration(seconds) == told
+def test_a_duration_has_the_units_that_people_use(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
 
 
 LINE = {

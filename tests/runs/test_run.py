@@ -41,7 +41,7 @@ def test_calibrated_probabilities_come_back_from_files(tmp_path: Path) -> None:
     assert logits_sha256(logits) == record["logits_sha256"] != plain["logits_sha256"]
 
 
-def test_a_record_says_how_it_came_about() -> None:
+def test_a_record_names_model_recipe_and_versions() -> None:
     task = small_task()
     record = train(task, 5).record
     assert record["versions"] == versions() and "torch" in versions()

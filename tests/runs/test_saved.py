@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nodewise.data.fingerprints import logits_sha256
-from nodewise.errors import GraphError, RunError
+from nodewise.errors import GraphError, RunError, RunWarning
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import best_run, load_run
@@ -95,7 +95,11 @@ def test_damaged_models_are_typed_errors(tmp_path: Path, run: Path, damage: str)
 def test_a_configuration_of_another_model_is_a_typed_error(run: Path, old: str, new: str) -> None:
     config = run / "config.toml"
     config.write_text(config.read_text().replace(old, new))
-    with pytest.raises(RunError, match="do not belong together"):
+    (run / "manifest.json").unlink()
+    with (
+        pytest.warns(RunWarning, match=r"no manifest\.json"),
+        pytest.raises(RunError, match="do not belong together"),
+    ):
         load_run(run)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from nodewise.io import unsealed
 from nodewise.runs.run import Callbacks
 from nodewise.runs.seeds import summarize, train_seeds
 from tests.training.tasks import small_task
@@ -13,7 +14,7 @@ from tests.training.tasks import small_task
 
 def test_a_summary_has_means_deviations_and_all_records(tmp_path: Path) -> None:
     records = train_seeds(tmp_path, small_task(), range(3), lambda seed: Callbacks())
-    summary = json.loads((tmp_path / "summary.json").read_text())
+    summary = unsealed(json.loads((tmp_path / "summary.json").read_text()))
     assert summary == summarize(records) and summary["runs"] == records
     accuracies = torch.tensor([record["test_accuracy"] for record in records])
     assert summary["test_accuracy_mean"] == pytest.approx(accuracies.mean().item())

@@ -38,14 +38,14 @@ def test_micro_f_leaves_out_the_most_frequent_class() -> None:
     known = np.array([0, 0, 0, 0, 1, 1, 2])
     truth = np.array([0, 0, 1, 1, 2])
     found = score(truth, certain(np.array([0, 1, 1, 0, 2])), known)
-    # Classes 1 and 2: right 2 (one each), wrongly said 1 (a 0 called 1), missed 1 (a 1 called 0).
+    # Classes 1 and 2: right 2 (one each), wrong 1 (a 0 called 1), missed 1 (a 1 called 0).
     assert found.micro_f == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
     assert found.accuracy == pytest.approx(3 / 5)
     f_of_classes = (2 * 1 / (2 + 1 + 1), 2 * 1 / (2 + 1 + 1), 1.0)
     assert found.macro_f == pytest.approx(np.mean(f_of_classes))
 
 
-def test_frequency_is_counted_over_all_labels_not_the_judged_ones() -> None:
+def test_frequency_is_counted_over_all_labels_not_the_scored_ones() -> None:
     truth = np.array([1, 1, 1, 0])
     assert most_frequent(np.array([0, 0, 0, 0, 0, 1, 1, 1])) == 0
     known = np.array([0, 0, 0, 0, 0, 1])

@@ -52,7 +52,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Neighborhood:
+class ComputationGraph:
     """The part of a graph on which the prediction of one node depends.
 
     Attributes:
@@ -68,7 +68,7 @@ class Neighborhood:
     edge: Tensor
 
 
-def neighborhood(subject: Subject, node: int) -> Neighborhood:
+def computation_graph(subject: Subject, node: int) -> ComputationGraph:
     """The subgraph in which a node has the logits that it has in the graph.
 
     It reaches a hop farther than messages do, since weights of GCN depend on degrees of sources.
@@ -79,12 +79,12 @@ def neighborhood(subject: Subject, node: int) -> Neighborhood:
     if not isinstance(model, Classifier):
         every = torch.arange(subject.num_nodes)
         whole = torch.ones_like(subject.edge_index[0], dtype=torch.bool)
-        return Neighborhood(every, node, subject.edge_index, whole)
+        return ComputationGraph(every, node, subject.edge_index, whole)
     hops = model.depth + (0 if model.ends is None else model.ends.hops) + 1
     nodes, edges, row, edge = k_hop_subgraph(
         node, hops, subject.edge_index, relabel_nodes=True, num_nodes=subject.num_nodes
     )
-    return Neighborhood(nodes, int(row), edges, edge)
+    return ComputationGraph(nodes, int(row), edges, edge)
 
 
 def explain(
@@ -93,7 +93,7 @@ def explain(
     """Explain the prediction of a node; see `View.explain`."""
     from torch_geometric.explain import Explainer, GNNExplainer
 
-    part = neighborhood(subject, node)
+    part = computation_graph(subject, node)
     chosen = GNNExplainer(epochs=epochs) if algorithm is None else algorithm
     explainer = Explainer(
         with_levels(subject.model, LEVELS),  # masks are written to modules: not to ours
@@ -121,7 +121,7 @@ def _uses_edges(subject: Subject) -> bool:
     return not isinstance(model, Classifier) or bool(model.layers)
 
 
-def _ends(subject: Subject, part: Neighborhood) -> list[tuple[Any, Any]]:
+def _ends(subject: Subject, part: ComputationGraph) -> list[tuple[Any, Any]]:
     """The ids at both ends of each edge."""
     ids = [subject.ids[int(node)] for node in part.nodes]
     return [(ids[source], ids[target]) for source, target in part.edge_index.T.tolist()]

@@ -91,12 +91,11 @@ class Opened:
         count, (edge_index, edge_weight) = self.subject.num_nodes, self.subject.graph
         return [conv.block(edge_index, (count, count), edge_weight) for conv in self.layers]
 
-    @cached_property
-    def axes(self) -> NDArray[np.float64]:
-        """The input of the last layer on its first two principal axes, shape (N, 2)."""
+    def principal(self, count: int) -> NDArray[np.float64]:
+        """The input of the last layer on its first principal axes, shape (N, count)."""
         found = Inference().outputs(self.subject.layered, self._arguments, embeddings=True)
         rows = torch.cat([part.embedding for part in found if part.embedding is not None])
-        return principal(lambda: iter([rows.double()]), *rows.shape, count=2)
+        return principal(lambda: iter([rows.double()]), *rows.shape, count=count)
 
     def context(self, node: int) -> NDArray[np.int64]:
         """The numbers of the members of C_v, as often as they occur; the node without a graph."""

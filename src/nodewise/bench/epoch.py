@@ -23,10 +23,14 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy, dropout, elu
-from torch_geometric.nn import GCNConv, SAGEConv
+from torch_geometric.nn import GCNConv
 
 from nodewise.bench.timing import side_by_side
 from nodewise.data.graph import GraphTable
+from nodewise.models import classifier
+from nodewise.models.baselines.pyg import PygSAGE
+from nodewise.models.receptive_field import ReceptiveField
+from nodewise.nn.base_conv import BaseConv
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
 from nodewise.runs.task import dataset_source, load_source, make_task
@@ -35,12 +39,18 @@ from nodewise.training.recipe import load_recipe
 
 HIDDEN = 8
 DROPOUT = 0.6
-SAGE_HIDDEN = 64
-SAGE_DROPOUT = 0.5
+# Where a model checks its arguments, besides its ops.
+_CHECKS = (
+    (SparseRows, "__post_init__"),
+    (ReceptiveField, "check_rows"),
+    (BaseConv, "_check"),
+    (BaseConv, "_check_block"),
+    (classifier, "check_precision"),
+)
 
 
-class PygGCN(Module):
-    """Two of PyG's GCN layers with dropout in front of each."""
+class CachedGCN(Module):
+    """Two of PyG's GCN layers that cache their normalization, with dropout in front of each."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
@@ -51,21 +61,6 @@ class PygGCN(Module):
         """Logits of all nodes."""
         x = elu(self.first(dropout(x, DROPOUT, self.training), edge_index))
         logits: Tensor = self.second(dropout(x, DROPOUT, self.training), edge_index)
-        return logits
-
-
-class PygSAGE(Module):
-    """Two of PyG's SAGE layers with dropout in front of each, as tutorials write them."""
-
-    def __init__(self, in_channels: int, out_channels: int) -> None:
-        super().__init__()
-        self.first = SAGEConv(in_channels, SAGE_HIDDEN)
-        self.second = SAGEConv(SAGE_HIDDEN, out_channels)
-
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Logits of all nodes."""
-        x = self.first(dropout(x, SAGE_DROPOUT, self.training), edge_index).relu()
-        logits: Tensor = self.second(dropout(x, SAGE_DROPOUT, self.training), edge_index)
         return logits
 
 
@@ -104,11 +99,10 @@ def _check_seconds(step: Callable[[], object], repeats: int) -> float:
         return wrapped
 
     ops = (registered.messages, registered.squares, registered.modulate_edges, registered.sum_runs)
+    checks = [*((op, "check") for op in ops), *_CHECKS]
     with ExitStack() as stack:
-        for op in ops:
-            stack.enter_context(patch.object(op, "check", timed(op.check)))
-        check = timed(SparseRows.__post_init__)
-        stack.enter_context(patch.object(SparseRows, "__post_init__", check))
+        for owner, name in checks:
+            stack.enter_context(patch.object(owner, name, timed(getattr(owner, name))))
         for _ in range(repeats):
             step()
             spent.append(0.0)
@@ -130,7 +124,7 @@ def bench_epoch(
     times = side_by_side(
         {
             "lgcn": lgcn,
-            "pyg": _pyg_step(PygGCN, dense, 0.005),
+            "pyg": _pyg_step(CachedGCN, dense, 0.005),
             "dropout": partial(dropout, dense.x, DROPOUT),
             "gcn": engine("GCN", "paper").step,
         },

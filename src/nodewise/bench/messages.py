@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from nodewise.bench.memory import extra_peak_mb
+from nodewise.bench.operations import count_columns
 from nodewise.bench.timing import bytes_per_second, multiply_adds_per_second, side_by_side
 from nodewise.data.datasets import load_dataset
 from nodewise.nn.block import Block, BlockRule, build_block
@@ -131,11 +132,6 @@ def _job(kernel: str, dataset: str, root: str | None) -> Callable[[], None]:
     return partial(localized, Problem.of(dataset, 1, root), kernel, features=True)
 
 
-def _formed(problem: Problem) -> int:
-    """The number of columns of W_v that are in use, summed over nodes: those that occur in C_v."""
-    return problem.rows.pooled_places(problem.block.neighbors).col.numel()
-
-
 def _reference_bytes(problem: Problem) -> int:
     return 4 * problem.block.neighbors.num_edges * problem.weights["weight"].numel()
 
@@ -156,7 +152,8 @@ def _least_seconds(problem: Problem, fma: float, bandwidth: float) -> tuple[floa
     neighbors, rows = problem.block.neighbors, problem.rows
     lengths = (rows.crow[1:] - rows.crow[:-1]).long()
     visits = int(lengths[neighbors.source].sum())
-    formed, generated = _formed(problem), _generated(problem)
+    formed = count_columns(problem.rows, problem.block.neighbors)
+    generated = _generated(problem)
     forward = 3 * generated + OUT * (formed + visits)
     backward = 4 * BOTTLENECK * formed + OUT * (4 * formed + visits)
     moved = 8 * visits + 4 * OUT * neighbors.num_edges

@@ -26,6 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import singledispatch
 
+import numpy as np
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from nodewise.errors import InputError
@@ -77,7 +79,7 @@ class LayerSizes:
         if isinstance(x, SparseRows):
             lengths = (x.crow[1:] - x.crow[:-1]).long()
             along = int(lengths[neighbors.source].sum())
-            columns = x.pooled_places(neighbors).col.numel()
+            columns = count_columns(x, neighbors)
             return cls(neighbors.num_targets, neighbors.num_edges, x.col.numel(), along, columns)
         return cls.dense(neighbors, x.size(1))
 
@@ -86,6 +88,16 @@ class LayerSizes:
         """The sizes of dense rows."""
         nodes, edges = neighbors.num_targets, neighbors.num_edges
         return cls(nodes, edges, nodes * width, edges * width, nodes * width)
+
+
+def count_columns(rows: SparseRows, neighbors: Neighborhood) -> int:
+    """The number of columns that occur in C_v, summed over targets: a product of patterns."""
+
+    def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
+        return csr_matrix((np.ones(index.numel()), index.numpy(), ptr.numpy()), shape)
+
+    graph = pattern(neighbors.ptr, neighbors.source, (neighbors.num_targets, rows.num_rows))
+    return int((graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))).nnz)
 
 
 def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations:

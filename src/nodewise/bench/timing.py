@@ -25,7 +25,7 @@ def seconds(job: Job) -> float:
 
 
 def side_by_side(jobs: Mapping[str, Job], repeats: int, budget: float = 60.0) -> dict[str, float]:
-    """The median time of each job; they take turns, so that other processes disturb all alike.
+    """The median time of each job; they take turns, so that other processes disturb all equally.
 
     Args:
         jobs: What to time; each is called once beforehand, to be warm.

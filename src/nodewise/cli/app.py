@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import Annotated
+import warnings
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -24,8 +27,8 @@ from nodewise.cli import (
     search,
     train,
 )
-from nodewise.cli.stopping import tell_stopped
-from nodewise.errors import NodewiseError
+from nodewise.cli.stopping import print_stopped
+from nodewise.errors import NodewiseError, RunWarning, one_line
 from nodewise.runs.interrupts import INTERRUPTED, unmasking_interrupts
 
 app = typer.Typer(
@@ -88,12 +91,49 @@ def main() -> None:
     # Before torch is loaded: large tensors in large pages, if the system has them. Rows of a graph
     # larger than the caches are far apart, and translating the address of each page takes time.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files need not be UTF-8
     try:
         with unmasking_interrupts():
-            app()
+            _run()
     except KeyboardInterrupt:
-        tell_stopped("stopped by Ctrl-C")
+        print_stopped("stopped by Ctrl-C")
         sys.exit(INTERRUPTED)
     except NodewiseError as error:
-        typer.echo(f"nodewise: {error}", err=True)
-        sys.exit(2)
+        _fail(str(error))
+    except OSError as error:
+        # Without a name it was stdout.
+        file = "the output" if error.filename is None else os.fsdecode(error.filename)
+        _fail(f"{file}: cannot be read or written ({error.strerror or error})")
+
+
+def _run() -> None:
+    """Run a command to the end of its output: a full disk shows when that is flushed."""
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            # Python would try again when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):  # as of `| head`
+                raise
+
+
+def _fail(message: str) -> NoReturn:
+    with suppress(OSError):
+        typer.echo(f"nodewise: {one_line(message)}", err=True)
+    sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: object
+) -> None:
+    """Print a warning: ours in one line, others with their place, as Python does."""
+    text = warnings.formatwarning(message, category, filename, lineno).rstrip()
+    ours = issubclass(category, RunWarning)
+    with suppress(OSError):
+        typer.echo(f"nodewise: warning: {one_line(str(message))}" if ours else text, err=True)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from nodewise.cli.options import Json, Quiet, Root, Threads, set_threads
+from nodewise.cli.options import Json, Quiet, Root, Threads, set_up
+from nodewise.cli.tables import print_json
 
 app = typer.Typer(
     help="Measure costs of localization on this machine: ratios, side by side in one run.",
@@ -40,7 +41,7 @@ def messages(
     - `nodewise bench messages`
     - `nodewise bench messages --dataset chameleon --json`
     """
-    set_threads(threads)
+    set_up(threads)
     from nodewise.bench.messages import bench_messages
 
     _report(bench_messages(dataset, root, repeats, _progress(quiet)), json)
@@ -62,7 +63,7 @@ def epoch(
     - `nodewise bench epoch`
     - `nodewise bench epoch --dataset amazon --json`
     """
-    set_threads(threads)
+    set_up(threads)
     from nodewise.bench.epoch import bench_epoch
 
     _report(bench_epoch(dataset, root, repeats, _progress(quiet)), json)
@@ -91,7 +92,7 @@ def sampler(
     - `nodewise bench sampler --json`
     - `nodewise bench sampler --nodes 5000000`
     """
-    set_threads(threads)
+    set_up(threads)
     from nodewise.bench.sampler import BATCH_SIZE, bench_sampler
     from nodewise.errors import InputError
 
@@ -137,7 +138,7 @@ def scale(
     - `nodewise bench scale --plot scale.png`
     - `nodewise bench scale --sizes 10000,1000000 --limit 4GB --json`
     """
-    set_threads(threads)
+    set_up(threads)
     from nodewise.bench.scale import SETTINGS, bench_scale, check_plot, plot_scale
     from nodewise.models.memory import memory_budget
 
@@ -192,16 +193,13 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 
 def _report(figures: dict[str, Any], as_json: bool) -> None:
     """Print a line for each number and for each point of a list."""
-    from json import dumps
-
     for name, value in figures.items():
         if isinstance(value, list) and isinstance(value[0], dict):
             for point in value:
                 typer.echo("  ".join(f"{key} {_number(number)}" for key, number in point.items()))
         else:
             typer.echo(f"{name:36} {_number(value)}")
-    if as_json:
-        typer.echo(dumps(figures))
+    print_json(figures, as_json)
 
 
 def _number(value: Any) -> str:

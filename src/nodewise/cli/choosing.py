@@ -10,12 +10,50 @@ import typer
 
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
+from nodewise.cli.training_graph import keys_of_graph, load_labels, tell_engine
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
     from nodewise.experiments.selection import Choice, Selection
+    from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
+    from nodewise.runs.task import TaskMaker
+
+
+def requested_task(
+    request: TrainRequest,
+    make: TaskMaker,
+    folder: Path,
+    target: Path,
+    threads: int | None,
+    quiet: bool,
+) -> tuple[Task, dict[str, Any] | None]:
+    """The task that a command line asks for, and the record of how it was chosen, if it was.
+
+    Args:
+        request: What to train.
+        make: Makes tasks of the graph.
+        folder: The folder of all runs.
+        target: That of the first run.
+        threads: The number of threads that the user has named, if any.
+        quiet: Whether to print nothing.
+
+    Raises:
+        InputError: "auto" is to choose for a graph in files, or for several processes.
+        RunError: A folder holds another run.
+    """
+    if request.is_auto:
+        make.check_auto()
+    labels, graph = load_labels(make, threads, quiet)
+    of_graph = keys_of_graph(labels, lambda keys: request.recipes(keys)[0], quiet)
+    if not request.is_auto or graph is None:
+        task = request.task(make, of_graph)
+        tell_engine(task, quiet)
+        return task, None
+    selection = request.selection(make, graph.data, folder, of_graph)
+    choice, task = choose_run(selection, target, quiet)
+    return task, choice.record
 
 
 def choose_run(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
@@ -43,7 +81,7 @@ def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Ta
     try:
         with asking_to_stop() as stop, choosing_progress(selection.budget, quiet) as show:
             return choose_into(target, selection, show, stop)
-    except KeyboardInterrupt:  # told when the bar is gone: on its line it would follow the bar
+    except KeyboardInterrupt:  # printed when the bar is gone: on its line it would follow the bar
         folder = selection.folder
         raise stopped(
             f"stopped while choosing, all saved in {folder}; run the same command to continue"

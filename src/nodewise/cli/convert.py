@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.graph_options import flag_of, graph_source, with_graph_options
-from nodewise.cli.options import Json, Quiet, Root
-from nodewise.cli.train import SplitName, SplitSeed
+from nodewise.cli.options import Json, Quiet, Root, SplitName, SplitSeed
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
@@ -82,10 +82,7 @@ def convert(
 
         how = (to, memory, like, force, root)
         store = store_request(dataset, tables, (split, split_seed), *how).write(quiet)
-        if json:
-            from json import dumps
-
-            typer.echo(dumps(about_store(store, to)))
+        print_json(about_store(store, to), json)
         return
     from nodewise.data.writers.write_graph import files_for, write_graph
 
@@ -101,10 +98,7 @@ def convert(
             typer.echo(f"note: {note}")
         typer.echo(f"written: {', '.join(map(str, written.files))}")
         typer.echo(f"read it with: nodewise train {_flags(written.options)}")
-    if json:
-        from json import dumps
-
-        typer.echo(dumps(_about(graph, written.files, written.options, written.notes)))
+    print_json(_about(graph, written.files, written.options, written.notes), json)
 
 
 def _dataset_and_out(names: list[str], has_tables: bool) -> tuple[str | None, Path]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from nodewise.cli.options import Json, Quiet, Root
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,17 +36,13 @@ def datasets(root: Root = None, json: Json = False, quiet: Quiet = False) -> Non
     - `nodewise datasets --root ~/graphs`
     - `nodewise datasets --json | tail -n 1`
     """
-    # The parameter `json` hides the module of that name.
-    from json import dumps
-
     from nodewise.data.published.catalog import DATASETS
     from nodewise.data.published.files import data_root
 
     folder = data_root(root)
     rows = [_describe(dataset, folder) for dataset in DATASETS.values()]
     _print(_table(rows), None if quiet else f"raw files: {folder}")
-    if json:
-        typer.echo(dumps({"root": str(folder), "datasets": rows}))
+    print_json({"root": str(folder), "datasets": rows}, json)
 
 
 def _describe(dataset: Dataset, root: Path) -> dict[str, Any]:
@@ -60,7 +55,7 @@ def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any
     from dataclasses import asdict
 
     from nodewise.data.datasets import edge_homophily, feature_density
-    from nodewise.data.published.catalog import Counts
+    from nodewise.data.published.catalog import GraphSizes
     from nodewise.errors import RawFileError
 
     known = asdict(dataset.counts) if dataset.counts else {}
@@ -71,7 +66,7 @@ def _state_and_figures(dataset: Dataset, root: Path) -> tuple[str, dict[str, Any
     except RawFileError:
         return "damaged", known
     measured = {"density": feature_density(graph), "edge_homophily": edge_homophily(graph)}
-    return "present", {**asdict(Counts.of(graph)), **measured}
+    return "present", {**asdict(GraphSizes.of(graph)), **measured}
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Memory,
@@ -15,11 +16,10 @@ from nodewise.cli.options import (
     Root,
     Run,
     Threads,
-    check_device,
-    set_threads,
     set_threads_for,
+    set_up,
 )
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 from nodewise.training.cells import between, heading, percent
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def evaluate(
     device: Device = "cpu",
     memory: Memory = None,
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -49,8 +50,7 @@ def evaluate(
     - `nodewise evaluate runs/mine`
     - `nodewise evaluate runs/mine --json | tail -n 1`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.data.fingerprints import logits_sha256
     from nodewise.models.memory import memory_budget
     from nodewise.runs.controls import controls_of
@@ -60,10 +60,9 @@ def evaluate(
     from nodewise.training.inference import Inference
 
     budget = memory_budget(memory)
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     task, graph = _graph(model, root, device)
-    if threads is None:
-        set_threads_for(graph.num_edges)
+    set_threads_for(graph.num_edges, threads)
     _check(model.config["split_sha256"], task.split.sha256())
     with part_progress("evaluating", quiet) as watch:
         logits = model.logits(graph.data, Inference(budget, watch=watch))
@@ -86,11 +85,8 @@ def evaluate(
     footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
     columns = ("", "now", "95 % interval", "recorded", "majority", "features only")
     print_table(columns, rows, "" if quiet else footer)
-    if json:
-        from json import dumps
-
-        about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
-        typer.echo(dumps(about))
+    about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
+    print_json(about, json)
 
 
 def _graph(model: SavedRun, root: Path | None, device: str) -> tuple[Task, WholeGraph]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.pages import check_page, write_explorer
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.explorer.explored import Explored
@@ -32,6 +34,11 @@ Static = Annotated[
     ),
 ]
 
+Tsne = Annotated[
+    bool,
+    typer.Option("--tsne/--no-tsne", help="Whether that file also has the maps laid out by t-SNE."),
+]
+
 
 def explore(
     run: Run,
@@ -39,12 +46,14 @@ def explore(
     nodes: Nodes = None,
     edges: Edges = None,
     static: Static = None,
+    tsne: Tsne = True,
     host: Host = "127.0.0.1",
     port: Port = 8050,
     browser: Browser = True,
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -53,7 +62,7 @@ def explore(
     Of a node: the messages it receives, the features that its weights turn up or down, its
     prediction with levels switched off, and what it would be without an edge, a feature or a
     level. Nothing is trained, and nothing comes from the network. Ctrl-C ends it. It needs the
-    packages `dash` and `plotly`.
+    package `dash`; the one file of `--static` does not.
 
     **Examples**
 
@@ -61,32 +70,37 @@ def explore(
     - `nodewise explore runs/mine --port 0 --no-browser --json`
     - `nodewise explore runs/mine --static page.html`
     """
-    from nodewise.explorer.app import need_dash
+    if static is None:
+        from nodewise.explorer.app import need_dash
 
-    need_dash()
-    set_threads(threads)
-    check_device(device)
-    explored = _explored(run, dataset, files_of(nodes, edges), root, device)
+        need_dash()
+    else:
+        check_page(static, "--static")
+    set_up(threads, device)
+    explored = _explored(run, dataset, files_of(nodes, edges), root, device, allow_changes)
     if static is None:
         _serve(explored, run, host, port, browser, json, quiet)
         return
-    from nodewise.explorer.static import write_static
-
-    details = write_static(explored, run.resolve().name, static)
+    details = write_explorer(explored, run.resolve().name, static, tsne, quiet)
     if not quiet:
         typer.echo(f"{static}: a map of all nodes, and details of {details:,}")
-    _print_json({"page": str(static), "details": details}, json)
+    print_json({"page": str(static), "details": details}, json)
 
 
 def _explored(
-    run: Path, dataset: str | None, files: Mapping[str, str], root: Path | None, device: str
+    run: Path,
+    dataset: str | None,
+    files: Mapping[str, str],
+    root: Path | None,
+    device: str,
+    allow_changes: bool,
 ) -> Explored:
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect import graph_to_inspect
     from nodewise.explorer.explored import Explored
     from nodewise.runs.saved import load_run
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files, root)
     graph.data.to(device)
     return Explored(analyze(model, graph))
@@ -108,23 +122,10 @@ def _serve(
         )
     if not quiet:
         typer.echo(f"{url} shows {run}; Ctrl-C ends it")
-    _print_json({"run": str(run), "url": url}, json)
+    print_json({"run": str(run), "url": url}, json)
     if browser:
         import webbrowser
 
         webbrowser.open(url)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        typer.echo("\nended", err=True)
-    finally:
-        server.server_close()
-
-
-def _print_json(found: Mapping[str, Any], wanted: bool) -> None:
-    if wanted:
-        import sys
-        from json import dumps
-
-        typer.echo(dumps(found))
-        sys.stdout.flush()
+    server.serve_forever()  # returns after Ctrl-C, and closes the server
+    typer.echo("\nended", err=True)

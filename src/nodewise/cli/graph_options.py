@@ -118,7 +118,7 @@ def graph_of_run(
         source = {"files": files}
     elif dataset is not None:
         source = {"dataset": dataset}
-    return read_source(source, run.folder, root)
+    return read_source(source, run.files, root)
 
 
 def name_of(source: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def not_one_graph(dataset: str | None) -> InputError:
     """The error for a graph that is given twice, or, without a data set, not at all."""
     return InputError(
         "graph",
-        "is asked for twice, as a data set and as tables" if dataset else "is missing",
+        "is given twice, as a data set and as tables" if dataset else "is missing",
         value=dataset,
         way_out="name a data set, or give --nodes and --edges",
     )

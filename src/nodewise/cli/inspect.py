@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
-from nodewise.cli.options import Device, Json, Quiet, Root, Run, Threads, check_device, set_threads
+from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
@@ -35,6 +36,7 @@ def inspect(
     root: Root = None,
     device: Device = "cpu",
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -53,23 +55,22 @@ def inspect(
     - `nodewise inspect runs/mine p17 --json | tail -n 1`
     - `nodewise inspect runs/mine p99 --nodes new_nodes.csv --edges new_edges.csv`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect_tables import print_graph, print_node
     from nodewise.runs.saved import load_run
 
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files_of(nodes, edges), root)
     graph.data.to(device)
     view = analyze(model, graph)
     if node is None:
         print_graph(view.graph, top)
-        _print_json({"run": str(model.folder), **view.graph.to_dict(top)}, json)
+        print_json({"run": str(model.folder), **view.graph.to_dict(top)}, json)
         return
     found = view.node(node, similar=top)
     print_node(found, top, quiet)
-    _print_json({"run": str(model.folder), **found.to_dict(top)}, json)
+    print_json({"run": str(model.folder), **found.to_dict(top)}, json)
 
 
 def graph_to_inspect(
@@ -81,10 +82,3 @@ def graph_to_inspect(
     from nodewise.runs.task import load_source
 
     return load_source(model.config["graph"], root, model.folder)
-
-
-def _print_json(found: Mapping[str, Any], wanted: bool) -> None:
-    if wanted:
-        from json import dumps
-
-        typer.echo(dumps(found))

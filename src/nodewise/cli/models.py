@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from nodewise.cli.options import Json, Quiet, Root
-from nodewise.cli.tables import print_table
+from nodewise.cli.tables import print_json, print_table
 
 DatasetName = Annotated[
     str, typer.Option("--dataset", "-d", help="The data set that decides the sizes.")
@@ -28,14 +28,14 @@ def models(
     - `nodewise models`
     - `nodewise models --dataset citeseer --json`
     """
-    from nodewise.data.published.catalog import Counts, find_dataset
+    from nodewise.data.published.catalog import GraphSizes, find_dataset
     from nodewise.data.published.files import data_root
     from nodewise.experiments.published import printed_parameters
     from nodewise.models.zoo import ZOO, build_model, paper_count
     from nodewise.training.recipe import load_recipe
 
     known = find_dataset(dataset)
-    counts = known.counts or Counts.of(known.graph(data_root(root)))
+    counts = known.counts or GraphSizes.of(known.graph(data_root(root)))
     rows: list[dict[str, Any]] = []
     for name in ZOO:
         recipe = load_recipe("official", name, dataset)
@@ -51,10 +51,7 @@ def models(
     cells = [[row["name"], f"{row['parameters']:,}", _thousands(row)] for row in rows]
     footer = "" if quiet else f"on {dataset}: {counts.features} features, {counts.classes} classes"
     print_table(("model", "parameters", "in the paper"), cells, footer)
-    if json:
-        from json import dumps
-
-        typer.echo(dumps({"dataset": dataset, "models": rows}))
+    print_json({"dataset": dataset, "models": rows}, json)
 
 
 def _thousands(row: dict[str, Any]) -> str:

@@ -40,12 +40,17 @@ Workers = Annotated[
 Run = Annotated[
     Path, typer.Argument(help="A folder of `nodewise train`; of several runs the best is taken.")
 ]
+AllowChanges = Annotated[
+    bool,
+    typer.Option(
+        "--allow-changes",
+        help="Go on, with a warning, if files of a run are not as training left them.",
+    ),
+]
 Root = Annotated[
     Path | None,
     typer.Option("--root", help="Folder of raw files (default: $NODEWISE_DATA, else a cache)."),
 ]
-
-
 MetricName = Annotated[
     str | None,
     typer.Option(
@@ -61,10 +66,34 @@ ClassWeight = Annotated[
         "--class-weight", help="balanced: every class counts the same in the loss (default: none)."
     ),
 ]
+DatasetName = Annotated[
+    str | None,
+    typer.Argument(
+        help="A data set, see `nodewise datasets`, or a folder of `nodewise convert --to`. "
+        "Or give --edges."
+    ),
+]
+Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
+RecipeName = Annotated[
+    str,
+    typer.Option("--recipe", "-r", help="paper, official, nodewise, or the path of a TOML file."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The (first) seed.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe; repeatable."),
+]
+SplitName = Annotated[
+    str | None,
+    typer.Option(
+        "--split", help="Of a data set: public, random, few, many, or a stored split's number."
+    ),
+]
+SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Which of the drawn splits.")]
 
 
 def with_keys(settings: list[str] | None, **keys: str | None) -> list[str]:
-    """Settings as `KEY=VALUE`, with those that options of their own have given."""
+    """Settings as `KEY=VALUE`, with those that have options."""
     named = [f"{key}={value.replace('-', '_')}" for key, value in keys.items() if value is not None]
     return [*(settings or ()), *named]
 
@@ -95,23 +124,28 @@ def with_options(
     return run
 
 
-def set_threads(threads: int | None) -> None:
-    """Compute with that number of threads from now on."""
+def set_up(threads: int | None, device: str = "cpu") -> None:
+    """Take the number of threads, and check the device, before anything is loaded.
+
+    Raises:
+        InputError: The device is not available.
+    """
     if threads is not None:
         import torch
 
         torch.set_num_threads(threads)
+    check_device(device)
 
 
 # With fewer edges a second thread costs more than it saves; results are the same bits.
 _ONE_THREAD_BELOW = 30_000
 
 
-def set_threads_for(edges: int) -> None:
-    """Compute a small graph on one thread."""
+def set_threads_for(edges: int, threads: int | None) -> None:
+    """Compute a small graph on one thread, unless the user has named a number."""
     import torch
 
-    if edges < _ONE_THREAD_BELOW:
+    if threads is None and edges < _ONE_THREAD_BELOW:
         torch.set_num_threads(1)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
 from nodewise.cli.options import (
+    AllowChanges,
     Device,
     Json,
     Memory,
@@ -16,10 +17,10 @@ from nodewise.cli.options import (
     Root,
     Run,
     Threads,
-    check_device,
-    set_threads,
     set_threads_for,
+    set_up,
 )
+from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
@@ -37,6 +38,14 @@ Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+ForSpreadsheets = Annotated[
+    bool,
+    typer.Option(
+        "--for-spreadsheets",
+        help="Put ' before names that a spreadsheet would run as a formula: those with = + - @ "
+        "at the start.",
+    ),
+]
 
 
 def predict(
@@ -46,10 +55,12 @@ def predict(
     edges: Edges = None,
     out: Out = Path("predictions.csv"),
     embeddings: Embeddings = None,
+    for_spreadsheets: ForSpreadsheets = False,
     root: Root = None,
     device: Device = "cpu",
     memory: Memory = None,
     threads: Threads = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -68,8 +79,7 @@ def predict(
     - `nodewise predict runs/mine --out labels.csv --embeddings rows.parquet`
     - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
-    set_threads(threads)
-    check_device(device)
+    set_up(threads, device)
     from nodewise.models.memory import memory_budget
     from nodewise.runs.export import write_outputs
     from nodewise.runs.progress import part_progress
@@ -78,25 +88,22 @@ def predict(
 
     _check_paths(out, embeddings)
     budget = memory_budget(memory)
-    model = load_run(run, device=device)
+    model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root, device, quiet)
-    if threads is None:
-        set_threads_for(graph.num_edges)
+    set_threads_for(graph.num_edges, threads)
     with part_progress("predicting", quiet) as watch:
         how = Inference(budget, out.resolve().parent, watch)
         outputs = model.outputs(graph.data, how, embeddings is not None)
-        write_outputs(outputs, graph.names, model.class_names, out, embeddings)
+        classes = model.class_names
+        write_outputs(outputs, graph.names, classes, out, embeddings, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{graph.num_nodes} predictions of {model.folder} in {out}")
         if interrupted:
             typer.echo(_about_stopped(model))
-    if json:
-        from json import dumps
-
-        about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
-        typer.echo(dumps({**about, "interrupted": interrupted}))
+    about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
+    print_json({**about, "interrupted": interrupted}, json)
 
 
 def _graph(
@@ -128,7 +135,7 @@ def _about_stopped(model: SavedRun) -> str:
     return (
         f"training was stopped: these are predictions of the best epoch so far, "
         f"{record['best_epoch']} of {record['epochs']}; `nodewise train` with the same options "
-        "goes on"
+        "continues"
     )
 
 

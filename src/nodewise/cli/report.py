@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.options import Json, Quiet
-from nodewise.cli.tables import print_table
+from nodewise.cli.options import AllowChanges, Json, Quiet
+from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import InputError
 
 if TYPE_CHECKING:
-    from nodewise.report.section import Section
+    from nodewise.report.suite_sections.section import Section
 
 Results = Annotated[Path, typer.Argument(help="The folder that `reproduce` filled.")]
 Suites = Annotated[
@@ -38,6 +38,7 @@ def report(
     suites: Suites = None,
     sources: Import = None,
     out: Out = None,
+    allow_changes: AllowChanges = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -57,26 +58,23 @@ def report(
     """
     from nodewise.experiments.suite import Suite
     from nodewise.report.results_page import write_results
-    from nodewise.report.sections import SECTIONS, read_section
+    from nodewise.report.suite_sections.sections import SECTIONS, read_section
 
     names = list(dict.fromkeys(suites or ["main"]))
     for name in names:
         Suite.load(name)  # an unknown name is an error before anything is written
-    _add_records(results, sources or [], quiet)
+    _add_records(results, sources or [], allow_changes, quiet)
     sections = {name: read_section(results, name) for name in SECTIONS}
     page = write_results(out or results / "report", list(sections.values()))
     for name in names:
         _print(sections[name], quiet)
     if not quiet:
         typer.echo(f"page and plots: {page}")
-    if json:
-        from json import dumps
-
-        data = {name: section.data for name, section in sections.items()}
-        typer.echo(dumps({**data, "report": str(page)}))
+    data = {name: section.data for name, section in sections.items()}
+    print_json({**data, "report": str(page)}, json)
 
 
-def _add_records(results: Path, sources: Sequence[Path], quiet: bool) -> None:
+def _add_records(results: Path, sources: Sequence[Path], allow_changes: bool, quiet: bool) -> None:
     from nodewise.experiments.collect import collect
 
     for source in sources:
@@ -84,7 +82,7 @@ def _add_records(results: Path, sources: Sequence[Path], quiet: bool) -> None:
             way_out = "name a folder that `nodewise reproduce` filled"
             raise InputError("--import", "is no folder", value=str(source), way_out=way_out)
     for source in (results, *sources):
-        added = collect(results, source)
+        added = collect(results, source, allow_changes)
         for error in added.refused:
             typer.echo(f"not added: {error}", err=True)
         if not quiet and (added.new or source != results):

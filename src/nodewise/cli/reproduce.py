@@ -10,6 +10,7 @@ import typer
 from nodewise.cli.options import Device, Json, Quiet, Root, Workers, check_device
 from nodewise.cli.stopping import stopped
 from nodewise.cli.suite_runs import SuiteOptions, plan_suite, train_jobs, train_suite
+from nodewise.cli.tables import print_json
 from nodewise.errors import InputError
 from nodewise.runs.interrupts import unmasking_interrupts
 
@@ -79,10 +80,7 @@ def reproduce(
             summary = fill(chosen, SuiteOptions(out, workers, device, root, quiet))
     except KeyboardInterrupt:
         raise stopped("stopped and saved; run the same command to continue") from None
-    if json:
-        from json import dumps
-
-        typer.echo(dumps({"suite": suite, **summary, "out": str(out)}))
+    print_json({"suite": suite, **summary, "out": str(out)}, json)
 
 
 def _measure(suite: Suite, options: SuiteOptions) -> dict[str, Any]:

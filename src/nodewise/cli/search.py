@@ -14,18 +14,25 @@ import typer
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import (
     ClassWeight,
+    DatasetName,
     Device,
     Json,
     MetricName,
+    Model,
     Quiet,
+    RecipeName,
     Root,
+    Seed,
+    Set,
+    SplitName,
+    SplitSeed,
     Workers,
     check_device,
     with_keys,
 )
 from nodewise.cli.stopping import stopped
-from nodewise.cli.train import DatasetName, Model, RecipeName, Seed, Set, SplitName, SplitSeed
-from nodewise.cli.train_request import keys_of_graph
+from nodewise.cli.tables import print_json
+from nodewise.cli.training_graph import keys_of_graph, labels_of, print_summary
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import cell
@@ -81,8 +88,7 @@ def search(
     """
     from nodewise.experiments.runner import Job
     from nodewise.experiments.search import Search
-    from nodewise.training.metrics import TITLES
-    from nodewise.training.recipe import format_settings, load_recipe, parse_settings
+    from nodewise.training.recipe import load_recipe, parse_settings
 
     check_device(device)
     fixed = parse_settings(with_keys(settings, metric=metric, class_weight=class_weight))
@@ -92,24 +98,28 @@ def search(
     folder = out or Path("runs") / f"search-{name}-{model.replace(':', '_')}"
     job = Job(source, model, seed, folder, recipe, fixed, root, device)
     graph = job.load()
-    if "files" in source and not quiet:
-        typer.echo(str(graph.summary))
+    print_summary(graph, quiet)
     of_graph = keys_of_graph(
-        graph, lambda keys: load_recipe(recipe, model, dataset, fixed, keys), quiet
+        labels_of(graph), lambda keys: load_recipe(recipe, model, dataset, fixed, keys), quiet
     )
     job = replace(job, settings={**of_graph, **fixed})
     rule = load_recipe(recipe, model, dataset, job.settings).stopping
     request = Search(job, runs, workers or os.cpu_count() or 1)
     best = _run(request, f"{model} on {name}", trials, timeout, quiet, rule.metric)
-    figure = cell(best[f"val_{rule.metric}"], rule.metric, " %")
-    typer.echo(f"best validation {TITLES[rule.metric]} {figure}, with")
-    typer.echo(f"  --model {model} --recipe {quote(recipe)}")
+    _print_best(best, rule.metric, f"--model {model} --recipe {quote(recipe)}")
+    print_json(best, json)
+
+
+def _print_best(best: Mapping[str, Any], metric: Metric, options: str) -> None:
+    """Print the best score, and the options of `nodewise train` that lead to it."""
+    from nodewise.training.metrics import TITLES
+    from nodewise.training.recipe import format_settings
+
+    figure = cell(best[f"val_{metric}"], metric, " %")
+    typer.echo(f"best validation {TITLES[metric]} {figure}, with")
+    typer.echo(f"  {options}")
     for setting in format_settings(best["settings"]):
         typer.echo(f"  --set {setting}")
-    if json:
-        from json import dumps
-
-        typer.echo(dumps(best))
 
 
 def _run(

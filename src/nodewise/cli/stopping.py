@@ -12,13 +12,13 @@ from nodewise.runs.interrupts import INTERRUPTED
 _CLEAN_LINE = "\r\x1b[2K"
 
 
-def tell_stopped(text: str) -> None:
-    """Print that the command was stopped, on a line of its own."""
+def print_stopped(text: str) -> None:
+    """Print that the command was stopped, on a separate line."""
     start = _CLEAN_LINE if sys.stderr.isatty() else ""
     typer.echo(f"{start}nodewise: {text}", err=True)
 
 
 def stopped(text: str) -> typer.Exit:
     """Print that the command was stopped, and return the exception that ends it."""
-    tell_stopped(text)
+    print_stopped(text)
     return typer.Exit(INTERRUPTED)

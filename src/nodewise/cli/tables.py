@@ -1,8 +1,13 @@
-"""Tables on stdout."""
+"""Tables and JSON objects on stdout."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import typer
 
 _NO_LIMIT = 10_000
 
@@ -24,3 +29,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], footer: s
     console.print(table)
     if footer:
         console.print(footer, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_json(content: Mapping[str, Any], wanted: bool) -> None:
+    """Print an object in one line if `--json` is given, at once: a program may wait for it."""
+    if wanted:
+        typer.echo(json.dumps(content))
+        sys.stdout.flush()

@@ -39,7 +39,7 @@ from nodewise.data.options import ReadOptions, Roles
 from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.source import Source, SourceTable
 from nodewise.data.summary import edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import telling_swapped_tables
+from nodewise.data.swapped import detecting_swapped_tables
 from nodewise.errors import InputError
 
 
@@ -64,7 +64,7 @@ def build(
         TableError: Something is wrong with a table.
         InputError: There is no column of labels, though one is needed.
     """
-    with telling_swapped_tables(nodes, edges, options.roles):
+    with detecting_swapped_tables(nodes, edges, options.roles):
         return _build(nodes, edges, options, fitted, needs_labels)
 
 
@@ -106,12 +106,12 @@ def find_roles(
         found = node_roles(nodes, options.roles, stored)
         check_columns(nodes, options, (found.id, found.label, found.split))
         return merge_roles(found, ends)
-    asked = options.label or options.split or options.features or options.text
-    if asked:
+    named = options.label or options.split or options.features or options.text
+    if named:
         raise InputError(
             "nodes",
-            "are missing, and a label, a split or features are asked for",
-            value=asked,
+            "are missing, but a label, a split or features are named",
+            value=named,
             way_out="give a table of nodes beside the edges",
         )
     return merge_roles(Roles(id="id"), ends)

@@ -26,7 +26,7 @@ TARGET = ("target", "dst", "target_id", "to", "v", "tail")
 FEW, MANY = 50, 1000  # categories taken by default, in long tables, and at most
 
 
-def node_roles(nodes: Source, asked: Roles, stored: Roles | None = None) -> Roles:
+def node_roles(nodes: Source, named: Roles, stored: Roles | None = None) -> Roles:
     """The id, label and split columns of a table of nodes.
 
     A column that the options name must exist. Else it is the one that a preprocessing remembers,
@@ -34,31 +34,31 @@ def node_roles(nodes: Source, asked: Roles, stored: Roles | None = None) -> Role
 
     Args:
         nodes: The table.
-        asked: The columns that the options name.
+        named: The columns that the options name.
         stored: The columns of a preprocessing; a later table need have no label and no split.
 
     Raises:
         TableError: A column that the options name does not exist.
     """
     known = stored or Roles()
-    node_id = _find(nodes, "id", asked.id, known.id, ID) or nodes.columns[0]
-    label = _find(nodes, "label", asked.label, known.label, LABEL if stored is None else ())
-    split = _find(nodes, "split", asked.split, known.split, SPLIT)
+    node_id = _find(nodes, "id", named.id, known.id, ID) or nodes.columns[0]
+    label = _find(nodes, "label", named.label, known.label, LABEL if stored is None else ())
+    split = _find(nodes, "split", named.split, known.split, SPLIT)
     found = Roles(id=node_id, label=label, split=split)
     _check_apart(nodes, found)
     return found
 
 
-def edge_roles(edges: Source, asked: Roles, stored: Roles | None = None) -> Roles:
+def edge_roles(edges: Source, named: Roles, stored: Roles | None = None) -> Roles:
     """The source, target and weight columns of a table of edges; weights are never guessed.
 
     Raises:
         TableError: A column that the options name does not exist, or there is only one column.
     """
     known = stored or Roles()
-    source = _find(edges, "source", asked.source, known.source, SOURCE, but=asked.target)
-    target = _find(edges, "target", asked.target, known.target, TARGET, but=source)
-    weight = _find(edges, "weight", asked.weight, known.weight, ())
+    source = _find(edges, "source", named.source, known.source, SOURCE, but=named.target)
+    target = _find(edges, "target", named.target, known.target, TARGET, but=source)
+    weight = _find(edges, "weight", named.weight, known.weight, ())
     rest = [name for name in edges.columns if name not in (source, target, weight)]
     if (source is None) + (target is None) > len(rest):
         raise TableError(
@@ -80,13 +80,13 @@ def merge_roles(nodes: Roles, edges: Roles) -> Roles:
 def _find(
     table: Source,
     role: str,
-    asked: str | None,
+    named: str | None,
     stored: str | None,
     usual: tuple[str, ...],
     but: str | None = None,
 ) -> str | None:
-    if asked is not None:
-        return table.column(asked, role)
+    if named is not None:
+        return table.column(named, role)
     return stored if stored in table.columns else table.guess(usual, (but,))
 
 
@@ -96,7 +96,7 @@ def _check_apart(table: Source, roles: Roles) -> None:
         if column in seen:
             raise TableError(
                 table.name,
-                f"is asked to be the {role} and the {seen[column]}",
+                f"is named as the {role} and the {seen[column]}",
                 column=column,
                 way_out="name a column for each",
             )
@@ -180,7 +180,7 @@ def choose(columns: Columns, names: Sequence[str], taken: Collection[str | None]
             continue
         facts = columns.facts(column)
         if options.features is not None:
-            facts.check_asked(columns.table)
+            facts.check_named(columns.table)
         elif facts.reason_against is not None:
             left_out.append((column, facts.reason_against))
             continue
@@ -230,7 +230,7 @@ class ColumnFacts:
         """Whether a cell that is no number is an error."""
         return self.numbers > self.given / 2
 
-    def check_asked(self, table: SourceTable) -> None:
+    def check_named(self, table: SourceTable) -> None:
         """Check that the column can be the feature that it was named for.
 
         Raises:

@@ -56,7 +56,7 @@ def to_csr(x: Any) -> Tensor:
     parts = {f"x.{part}": getattr(x, part) for part in ("data", "indices", "indptr", "shape")}
     ArrayChecks(error=GraphError, way_out="build the matrix again").csr(parts)
     with warnings.catch_warnings():
-        # torch announces once per process that CSR is in beta; nobody can act on it.
+        # torch announces once per process that CSR is in beta; users cannot act on it.
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta", UserWarning)
         return torch.sparse_csr_tensor(
             torch.from_numpy(x.indptr.astype("int64")),

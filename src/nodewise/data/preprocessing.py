@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 from scipy import sparse
 from torch import Tensor
 
+from nodewise.checked import checked, expect
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DegreeColumn
 from nodewise.data.encoders.encoder import Encoder
@@ -23,13 +24,23 @@ from nodewise.data.options import Roles
 from nodewise.data.sources.open_source import FrameSource
 from nodewise.data.sources.source import SourceTable
 from nodewise.errors import InputError
-from nodewise.io import replacing
+from nodewise.io import file_bytes, parse_json, replacing
 
-_FORMAT = "nodewise preprocessing 1"
+_FORMAT: Final = "nodewise preprocessing 1"
 _KINDS: Final[dict[str, type[Encoder]]] = {
     encoder.kind: encoder
     for encoder in (NumericColumn, CategoryColumn, WordsColumn, DegreeColumn, MatrixColumns)
 }
+
+
+class _Content(TypedDict):
+    """A preprocessing as JSON."""
+
+    format: Literal["nodewise preprocessing 1"]
+    roles: Roles
+    directed: bool
+    class_names: list[str]
+    encoders: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +107,7 @@ class Preprocessing:
         unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
         empty = {n: (block.empty, block.counts_as) for n, block in by_name.items() if block.empty}
         doubtful = {name: block.doubtful for name, block in by_name.items() if block.doubtful}
-        return EncodedTable(_beside([block.matrix for block in blocks]), unknown, empty, doubtful)
+        return EncodedTable(_hstack([block.matrix for block in blocks]), unknown, empty, doubtful)
 
     def to_json(self) -> str:
         """The preprocessing as JSON."""
@@ -110,26 +121,24 @@ class Preprocessing:
         return json.dumps(content, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, content: str) -> Preprocessing:
+    def from_json(cls, content: str | bytes) -> Preprocessing:
         """The preprocessing that `to_json` wrote.
 
         Raises:
             InputError: It is something else.
         """
         try:
-            fields = json.loads(content)
-            if fields["format"] != _FORMAT:
-                raise ValueError(f"its format is {fields['format']!r}")
+            fields = checked(_Content, parse_json(content))
             return cls(
                 encoders=tuple(encoder_from_dict(encoder) for encoder in fields["encoders"]),
                 class_names=tuple(fields["class_names"]),
-                roles=Roles(**fields["roles"]),
-                directed=bool(fields["directed"]),
+                roles=fields["roles"],
+                directed=fields["directed"],
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except ValueError as error:
             raise InputError(
                 "preprocessing",
-                f"cannot be read ({type(error).__name__}: {error})",
+                f"cannot be read ({error})",
                 way_out="give what Preprocessing.save wrote",
             ) from error
 
@@ -146,8 +155,8 @@ class Preprocessing:
             InputError: The file is not there, or is something else.
         """
         try:
-            content = Path(path).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            content = file_bytes(Path(path))
+        except OSError as error:
             raise InputError(
                 str(path), f"cannot be read ({error})", way_out="name a file of Preprocessing.save"
             ) from error
@@ -158,14 +167,14 @@ def encoder_from_dict(content: Mapping[str, Any]) -> Encoder:
     """The encoder that `Encoder.to_dict` wrote.
 
     Raises:
-        KeyError: There is no such kind.
-        TypeError: Its fields are others.
+        Mismatch: There is no such kind, or its fields are others.
     """
-    # JSON has lists only; encoders hold tuples.
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in content.items()
-    }
-    return _KINDS[fields.pop("kind")](**fields)
+    fields = dict(content)
+    kind = fields.pop("kind", None)
+    expect(isinstance(kind, str) and kind in _KINDS, "encoders.kind", " or ".join(_KINDS), kind)
+    encoder = checked(_KINDS[str(kind)], fields, f"encoders.{kind}")
+    encoder.check()
+    return encoder
 
 
 def _check_columns(table: SourceTable, encoder: Encoder) -> None:
@@ -178,7 +187,7 @@ def _check_columns(table: SourceTable, encoder: Encoder) -> None:
         )
 
 
-def _beside(blocks: list[Any]) -> Any:
+def _hstack(blocks: list[Any]) -> Any:
     if any(sparse.issparse(block) for block in blocks):
         return sparse.hstack([sparse.csr_matrix(block) for block in blocks], format="csr")
     return np.concatenate(blocks, axis=1)

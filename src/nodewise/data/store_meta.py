@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
+from nodewise.checked import Count, checked
 from nodewise.errors import GraphError
+from nodewise.io import file_bytes, parse_json
 
 META: Final = "store.json"
 FORMAT: Final = "nodewise store 1"
 UNFINISHED: Final = ".parts"  # the folder in which a conversion works
-_FIELDS: Final[Mapping[str, type]] = {
-    "nodes": int,
-    "edges": int,
-    "classes": list,
-    "feature_names": list,
-    "ids": str,
-    "directed": bool,
-    "weighted": bool,
-    "split": bool,
-    "sha256": str,
-}
+
+
+class StoreMeta(TypedDict):
+    """`store.json`; arrays have as many entries as it says."""
+
+    format: Literal["nodewise store 1"]
+    nodes: Count
+    edges: Count
+    classes: list[str]
+    feature_names: list[str]
+    ids: Literal["numbers", "integers", "texts"]
+    directed: bool
+    weighted: bool
+    split: bool
+    sha256: str
+    reading: NotRequired[Reading]
+
+
+class Reading(TypedDict):
+    """What cannot be seen from a store of the tables that it was made of; see `Summary`."""
+
+    dropped: dict[str, Count]
+    left_out: dict[str, str]
+    notes: list[str]
+    warnings: list[str]
 
 
 def is_store(path: Path) -> bool:
@@ -52,16 +66,10 @@ def read_meta(folder: Path) -> dict[str, Any]:
             else "make one with `nodewise convert --nodes F --edges F --to FOLDER`",
         )
     try:
-        meta = json.loads(path.read_bytes())
-        if meta["format"] != FORMAT:
-            raise ValueError(f"its format is {meta['format']!r}")
-        for name, kind in _FIELDS.items():
-            if not isinstance(meta[name], kind):
-                raise TypeError(f"{name} is {meta[name]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return dict(checked(StoreMeta, parse_json(file_bytes(path))))
+    except (OSError, ValueError) as error:
         raise GraphError(
             str(path),
-            f"cannot be read ({type(error).__name__}: {error})",
+            f"cannot be read ({error})",
             way_out="write the store again, with the command that made it",
         ) from error
-    return dict(meta)

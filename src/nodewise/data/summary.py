@@ -26,7 +26,7 @@ _ONE = {
 
 @dataclass(frozen=True)
 class Summary:
-    """The sizes of a graph and of its parts; `str` of it is a text for people.
+    """The sizes of a graph and of its parts; `str` of it is the printed summary.
 
     Args:
         nodes: How many.

@@ -18,13 +18,13 @@ _KNOWN = 0.5  # of the ends of edges are ids of nodes
 
 
 @contextmanager
-def telling_swapped_tables(nodes: Source | None, edges: Source, asked: Roles) -> Iterator[None]:
+def detecting_swapped_tables(nodes: Source | None, edges: Source, named: Roles) -> Iterator[None]:
     """Raise any error of the block as one that says that the tables are swapped, if they are.
 
     Args:
         nodes: The table that was given as the nodes.
         edges: The table that was given as the edges.
-        asked: The columns that the options name.
+        named: The columns that the options name.
 
     Raises:
         TableError: The tables are swapped.
@@ -32,7 +32,7 @@ def telling_swapped_tables(nodes: Source | None, edges: Source, asked: Roles) ->
     try:
         yield
     except NodewiseError as error:
-        if nodes is None or not _are_swapped(nodes, edges, asked):
+        if nodes is None or not _are_swapped(nodes, edges, named):
             raise
         raise TableError(
             nodes.name,
@@ -41,16 +41,16 @@ def telling_swapped_tables(nodes: Source | None, edges: Source, asked: Roles) ->
         ) from error
 
 
-def _are_swapped(nodes: Source, edges: Source, asked: Roles) -> bool:
+def _are_swapped(nodes: Source, edges: Source, named: Roles) -> bool:
     """Whether edges have ends among the nodes only if the tables change places."""
-    return _fit(edges, nodes, asked) >= _KNOWN > _fit(nodes, edges, asked)
+    return _fit(edges, nodes, named) >= _KNOWN > _fit(nodes, edges, named)
 
 
-def _fit(nodes: Source, edges: Source, asked: Roles) -> float:
+def _fit(nodes: Source, edges: Source, named: Roles) -> float:
     """The share of ends of edges that are ids of nodes; 0 if these are no two such tables."""
     try:
-        ends = edge_roles(edges, Roles(source=asked.source, target=asked.target))
-        node_id = str(node_roles(nodes, Roles(id=asked.id)).id)
+        ends = edge_roles(edges, Roles(source=named.source, target=named.target))
+        node_id = str(node_roles(nodes, Roles(id=named.id)).id)
         ids = names_in(nodes.read([node_id]).frame[node_id])
         columns = [str(ends.source), str(ends.target)]
         table = edges.read(columns)

@@ -54,7 +54,7 @@ class AutoJob(Job):
     def expected_record(self) -> ExpectedRecord:
         """The recipe's name, the fixed keys and the budget; other settings may be any."""
         return ExpectedRecord(
-            self.recipe, self.settings, is_whole=False, fields={"budget": self.budget}
+            self.recipe, self.settings, is_exact=False, fields={"budget": self.budget}
         )
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Clock:
     Attributes:
         budget: The seconds that may be used.
         spent: The seconds that earlier sessions used.
-        enough: Whether nobody wants to wait longer; then no time is left.
+        enough: True ends choosing as if the time were over.
         timer: Measures time: by a clock on the wall, or the processor time of this process.
     """
 

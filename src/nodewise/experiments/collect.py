@@ -6,11 +6,12 @@ for each run, `cost/DATASET/MODEL.json` and `tsne/DATASET.json`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from nodewise.checked import checked
 from nodewise.errors import NodewiseError, RunError
 from nodewise.experiments.cost import cost_table
 from nodewise.experiments.records import read_runs, run_table
@@ -19,6 +20,7 @@ from nodewise.experiments.runner import Job, run_all
 from nodewise.experiments.suite import run_folder, run_key
 from nodewise.experiments.table import Added, Record, RecordTable
 from nodewise.experiments.tsne import tsne_table
+from nodewise.io import file_bytes, parse_json
 from nodewise.runs.folder import RESULT
 from nodewise.runs.interrupts import delaying_interrupts
 from nodewise.training.recipe import current_settings
@@ -54,20 +56,21 @@ def add_run(results: Path, job: Job) -> None:
         raise added.refused[0]
 
 
-def collect(results: Path, source: Path | None = None) -> Added:
+def collect(results: Path, source: Path | None = None, allow_changes: bool = False) -> Added:
     """Add finished runs and single files of a folder to the tables.
 
     Args:
         results: The folder of the tables.
         source: A folder as `nodewise reproduce` fills it, in this release or an earlier one;
             `results` itself if not given.
+        allow_changes: Whether runs whose files have changed since training are added, too.
 
     Returns:
         How many records were added, and why others were not; equal ones are skipped.
     """
     found: dict[RecordTable, list[Record]] = {}
     refused = []
-    for read in _files(results, source or results):
+    for read in _files(results, source or results, allow_changes):
         try:
             table, record = read()
             found.setdefault(table, []).append(record)
@@ -83,22 +86,24 @@ def collect(results: Path, source: Path | None = None) -> Added:
     return Added(new, refused)
 
 
-def _files(results: Path, source: Path) -> Iterator[Callable[[], tuple[RecordTable, Record]]]:
+def _files(
+    results: Path, source: Path, allow_changes: bool
+) -> Iterator[Callable[[], tuple[RecordTable, Record]]]:
     """For every record below a folder, a function that reads it."""
     is_same = source.resolve() == results.resolve()
     known = {run_folder(source, *key) for key in read_runs(results).lines} if is_same else set()
     for path in sorted(source.glob(f"runs/*/*/*/seed-*/{RESULT}")):
         if path.parent not in known:
-            yield partial(_run, path.parent, results)
+            yield partial(_run, path.parent, results, allow_changes)
     for path in sorted(source.glob("cost/*/*.json")):
         yield partial(_single, path, cost_table(results))
     for path in sorted(source.glob("tsne/*.json")):
         yield partial(_single, path, tsne_table(results))
 
 
-def _run(folder: Path, results: Path) -> tuple[RecordTable, Record]:
+def _run(folder: Path, results: Path, allow_changes: bool) -> tuple[RecordTable, Record]:
     dataset, model_folder, variant = folder.parts[-4:-1]
-    record = run_record(folder, _RENAMED.get(variant, variant))
+    record = run_record(folder, _RENAMED.get(variant, variant), allow_changes)
     named = (record["dataset"], record["model"].replace(":", "_"), f"seed-{record['seed']}")
     if named != (dataset, model_folder, folder.name):
         reason = f"holds seed {record['seed']} of {record['model']} on {record['dataset']}"
@@ -108,10 +113,11 @@ def _run(folder: Path, results: Path) -> tuple[RecordTable, Record]:
 
 def _single(path: Path, table: RecordTable) -> tuple[RecordTable, Record]:
     try:
-        record = dict(json.loads(path.read_bytes()))
+        record = checked(dict[str, Any], parse_json(file_bytes(path)))
         if "settings" in record:
-            record["settings"] = current_settings(record["settings"])
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+            settings = checked(dict[str, Any], record["settings"], "settings")
+            record["settings"] = current_settings(settings)
+    except (OSError, ValueError) as error:
         reason = f"cannot be read ({error})"
         raise RunError(str(path), reason, way_out="delete it, or restore it") from error
     return table, record

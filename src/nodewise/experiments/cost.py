@@ -50,9 +50,9 @@ def _check(line: Line, variant: Variant) -> None:
     if isinstance(settings, dict):
         record["settings"] = {**default_settings(), **current_settings(settings)}
     dataset, model = line.key
-    for key, asked in _identity(dataset, model, variant).items():
-        if record.get(key) != asked:
-            reason = f"was measured with another {key} than the one asked for"
+    for key, expected in _identity(dataset, model, variant).items():
+        if record.get(key) != expected:
+            reason = f"was measured with another {key} than expected"
             raise RunError(str(line), reason, way_out=REPAIR)
     check_numbers(line, record, ("mflops", "mflops_sparse", "train_ms", "test_ms", "threads"))
     # Not every system reports these.

@@ -21,7 +21,7 @@ DIVERGED, UNTRIED = "diverged", "not tried"
 
 @dataclass
 class Race:
-    """Trains trials, and remembers what became of them.
+    """Trains trials, and records their outcomes.
 
     Attributes:
         clock: The time that may be used.
@@ -54,7 +54,7 @@ class Race:
         Raises:
             InputError: No trial at all can be trained.
         """
-        entered = []
+        accepted = []
         for trial in trials:
             if trial.identity in {known.identity for known in self.trials}:
                 continue
@@ -67,8 +67,8 @@ class Race:
                 if len(self.outcomes) == len(self.trials) == len(trials):
                     raise
             else:
-                entered.append(trial)
-        return entered
+                accepted.append(trial)
+        return accepted
 
     def train_controls(self, trials: Sequence[Trial], share: float) -> None:
         """Train controls, which need not be trained at all if the time is short."""
@@ -94,7 +94,7 @@ class Race:
             KeyboardInterrupt: `stop` was true; everything is saved.
             RunError: A folder holds another run, or another process works in it.
         """
-        train = self._here if self.workers == 1 else self._elsewhere
+        train = self._train_here if self.workers == 1 else self._train_in_processes
         for trial, diverged in train(what, trials, epochs, share):
             if diverged:
                 self.outcomes[trial.name] = DIVERGED
@@ -127,7 +127,7 @@ class Race:
             jobs.append(TrialJob(trial, part))
         return jobs
 
-    def _here(
+    def _train_here(
         self, what: str, trials: Sequence[Trial], epochs: int, share: float
     ) -> Iterator[tuple[Trial, bool]]:
         for i, job in enumerate(self._jobs(trials, epochs, share)):
@@ -150,7 +150,7 @@ class Race:
 
         return show
 
-    def _elsewhere(
+    def _train_in_processes(
         self, what: str, trials: Sequence[Trial], epochs: int, share: float
     ) -> Iterator[tuple[Trial, bool]]:
         jobs = self._jobs(trials, epochs, share)
@@ -169,6 +169,6 @@ class Race:
             yield job.trial, "diverged" in answer
 
     def _must_train(self, trials: Sequence[Trial]) -> bool:
-        """Whether one of these must be trained, lest there be nothing to choose from."""
+        """Whether one of these must be trained: without any there is nothing to choose from."""
         candidates = [trial for trial in self.trials if trial not in self._controls]
         return bool(trials) and trials[0] in candidates and not self.validated(candidates)

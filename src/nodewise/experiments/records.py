@@ -285,7 +285,7 @@ def _check_run(line: Line, job: Job, of_job: ExpectedRecord) -> None:
         "results_version": RESULTS_VERSION,
         "recipe": of_job.recipe,
         "graph": {**known, **job.source},
-        "settings": of_job.settings if of_job.is_whole else {**settings, **of_job.settings},
+        "settings": of_job.settings if of_job.is_exact else {**settings, **of_job.settings},
         **of_job.fields,
     }
     written = {

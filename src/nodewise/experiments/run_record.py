@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from nodewise.checked import NotNegative, checked
 from nodewise.errors import RunError
 from nodewise.experiments.table import Record
+from nodewise.io import read_json
 from nodewise.runs.folder import RunFolder
 
 # What a job adds to the record of its run, whose fields it may replace.
 JOB_FIELDS = "job.json"
+
+_WAY_OUT = "move it away, and run it again"
+
+
+class JobFields(TypedDict):
+    """What must be in `job.json`, beside fields that go to the record as they are."""
+
+    model: str
+    budget: float
+    choice_seconds: NotNegative
+
 
 RUN_FIELDS = ("dataset", "model", "variant", "seed")
 
@@ -20,23 +33,22 @@ RUN_FIELDS = ("dataset", "model", "variant", "seed")
 _IN_BOTH = ("dataset", "model", "seed", "recipe", "settings", "graph_sha256", "split_sha256")
 
 
-def run_record(folder: Path, variant: str) -> Record:
+def run_record(folder: Path, variant: str, allow_changes: bool = False) -> Record:
     """The record of a finished run.
 
     Args:
         folder: The run's folder.
         variant: The variant of a suite that the run belongs to.
+        allow_changes: Whether files that have changed since training are read, with a warning.
 
     Raises:
         RunError: A file is missing or damaged, or `result.json` is of another run.
     """
-    run = RunFolder(folder)
+    run = RunFolder(folder, allow_changes)
+    run.check_files()
     config, result = run.config, run.result
     if result is None:
         raise RunError(str(folder), "has no result", way_out="finish the run first")
-    for table in ("graph", "settings"):
-        if not isinstance(config.get(table), dict):
-            raise _refused(folder, f"its configuration has no table {table}")
     graph = dict(config["graph"])
     of_graph = {"dataset": graph.pop("dataset", None), "graph_sha256": graph.get("sha256")}
     configured = {**config, **of_graph}
@@ -69,11 +81,8 @@ def run_seconds(record: Mapping[str, Any], fields: Mapping[str, Any]) -> float:
 
 def _job_fields(folder: Path) -> dict[str, Any]:
     path = folder / JOB_FIELDS
-    try:
-        return dict(json.loads(path.read_bytes())) if path.exists() else {}
-    except ValueError as error:
-        raise _refused(folder, f"its {JOB_FIELDS} cannot be read ({error})") from error
+    return dict(read_json(path, partial(checked, JobFields), _WAY_OUT)) if path.exists() else {}
 
 
 def _refused(folder: Path, reason: str) -> RunError:
-    return RunError(str(folder), reason, way_out="move it away, and run it again")
+    return RunError(str(folder), reason, way_out=_WAY_OUT)

@@ -25,8 +25,8 @@ from nodewise.runs.interrupts import (
     INTERRUPTED,
     asking_to_stop,
     delaying_interrupts,
-    listen,
-    starting_deaf_processes,
+    shielding_new_processes,
+    unblock_interrupts,
 )
 from nodewise.training.freed_memory import keep_freed_memory
 
@@ -60,13 +60,13 @@ class ExpectedRecord(NamedTuple):
     Attributes:
         recipe: The recipe's name.
         settings: Keys of the recipe and their values.
-        is_whole: Whether other keys have their defaults; else they may be any.
+        is_exact: Whether other keys have their defaults; else they may be any.
         fields: Further fields of the record.
     """
 
     recipe: str
     settings: Mapping[str, Any]
-    is_whole: bool = True
+    is_exact: bool = True
     fields: Mapping[str, Any] = {}
 
 
@@ -143,7 +143,7 @@ class Workers:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
         resource_tracker.ensure_running()  # protects itself from Ctrl-C, and would unblock it below
-        with starting_deaf_processes():
+        with shielding_new_processes():
             # Inherited: Ctrl-C reaches all processes, and only those at work can handle it.
             forkserver.ensure_running()
         # No lock: a process that is killed while it reads must not keep the others waiting.
@@ -164,7 +164,7 @@ class Workers:
         """Run the jobs, first to last; yields each with its record or its error as it ends.
 
         Leaving the context, or Ctrl-C, lets running jobs save a checkpoint and starts no others;
-        and so does `stop`, which is asked several times a second.
+        and so does `stop`, which is called several times a second.
 
         Raises:
             RunError: A process was killed.
@@ -200,7 +200,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
             "a process was killed, perhaps for its memory",
             way_out="run the same command with fewer workers: it continues from what was saved",
         ) from error
-    except Exception as error:  # the other jobs go on
+    except Exception as error:  # the other jobs continue
         return RunError(
             str(folder),
             f"failed ({type(error).__name__}: {error})",
@@ -215,7 +215,7 @@ def _load(source: str, root: Path | None, stamps: object) -> GraphTable:
     return load_source(json.loads(source), root)
 
 
-# In a worker: not 0 once the parent process wants no more runs.
+# In a worker: not 0 once the parent process has asked to stop.
 _over: Any = None
 
 
@@ -224,7 +224,7 @@ def _start(over: Any) -> None:
 
     global _over
     _over = over
-    listen()
+    unblock_interrupts()
     torch.set_num_threads(1)
     keep_freed_memory()
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -11,10 +11,12 @@ from statistics import fmean
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from nodewise.errors import DivergedError, InputError, NodewiseError
+from nodewise.errors import DivergedError, InputError, NodewiseError, RunError
 from nodewise.experiments.runner import Job, Workers
 from nodewise.experiments.search_folder import open_search
+from nodewise.io import file_bytes, reading, write_bytes
 from nodewise.models.zoo import find_row
+from nodewise.runs.folder import RunFolder
 from nodewise.runs.interrupts import delaying_interrupts
 from nodewise.training.metrics import record_score
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from optuna import Study, Trial
 
 Space = Mapping[str, Any]
+STUDY = "study.log"
 
 
 @dataclass(frozen=True)
@@ -95,27 +98,64 @@ def rounded(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_study(folder: Path, seed: int) -> Study:
-    """The study of a folder, or a new one.
+    """The study of a folder, which nobody else uses, or a new one.
 
     Raises:
         InputError: optuna is not installed.
+        RunError: `study.log` is damaged.
     """
     _check_optuna()
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
+    from nodewise.experiments.proposals import SeededSampler
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    backend = JournalFileBackend(str(folder / "study.log"))
-    study = optuna.create_study(
-        storage=optuna.storages.JournalStorage(backend),
-        study_name="nodewise",
-        direction="maximize",
-        load_if_exists=True,
-    )
-    # With the first seed, a continued study would propose the same settings again.
-    seed += len(study.get_trials(deepcopy=False))
-    study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=12, multivariate=False)
-    return study
+    path = folder / STUDY
+    _forget_kill(path)
+    try:
+        return optuna.create_study(
+            storage=optuna.storages.JournalStorage(JournalFileBackend(str(path))),
+            study_name="nodewise",
+            direction="maximize",
+            load_if_exists=True,
+            sampler=SeededSampler(seed),
+        )
+    except Exception as error:  # optuna trusts its file: anything may happen
+        raise _damaged(folder, f"cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _forget_kill(path: Path) -> None:
+    """Remove what a killed process has left: half a line, and optuna's lock."""
+    with reading(path, "choose another folder with --out"):
+        path.with_name(f"{STUDY}.lock").unlink(missing_ok=True)
+        content = file_bytes(path) if path.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        write_bytes(path, whole)
+
+
+def _check_trials(study: Study, search: Search) -> None:
+    """Check that the runs of ended trials have the settings and scores that the study knows.
+
+    Raises:
+        RunError: They have others.
+    """
+    for trial in study.get_trials(deepcopy=False):
+        jobs = search.jobs(trial.number, rounded(trial.params))
+        records = [RunFolder(job.folder).result for job in jobs if trial.state.is_finished()]
+        known = [record for record in records if record is not None]
+        if len(known) < search.runs:
+            continue  # it diverged, or somebody has deleted its runs
+        settings = [jobs[0].settings.items() <= record["settings"].items() for record in known]
+        if not all(settings) or trial.value != fmean(map(record_score, known)):
+            number = trial.number
+            raise _damaged(search.job.folder, f"has another trial {number} than trials/{number}")
+
+
+def _damaged(folder: Path, problem: str) -> RunError:
+    way_out = "choose another folder with --out"
+    return RunError(str(folder / STUDY), problem, way_out=way_out)
 
 
 def _check_optuna() -> None:
@@ -139,13 +179,14 @@ def run_search(search: Search, trials: int, timeout: float | None = None) -> Ite
     _check_optuna()  # before anything is written
     with open_search(search.job.folder, search.config()):
         study = open_study(search.job.folder, search.job.seed)
+        _check_trials(study, search)
         space, began = search_space(search.job.model, search.job.settings), perf_counter()
         yield study
         with Workers(search.workers) as workers:
-            while (left := trials - ended_trials(study)) > 0:
+            while ended_trials(study) < trials:
                 if timeout is not None and perf_counter() - began >= timeout:
                     break
-                settings = _next(study, space, min(left, search.trials_at_once))
+                settings = _next(study, space, search.trials_at_once, trials)
                 _round(study, search, settings, workers)
                 yield study
 
@@ -155,19 +196,13 @@ def ended_trials(study: Study) -> int:
     return sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
 
 
-def _next(study: Study, space: Space, count: int) -> dict[int, dict[str, Any]]:
-    """The settings of the next trials by number: interrupted ones first, then new ones."""
-    from optuna.trial import TrialState
+def _next(study: Study, space: Space, at_once: int, most: int) -> dict[int, dict[str, Any]]:
+    """The settings of the next trials by number; see `next_trials`."""
+    from nodewise.experiments.proposals import next_trials
 
-    begun = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-    # A killed process may have left a trial without all its settings; it is never counted.
-    complete = [trial for trial in begun if trial.params.keys() == space.keys()][:count]
-    settings = {trial.number: rounded(trial.params) for trial in complete}
     with delaying_interrupts():
-        for _ in range(count - len(settings)):
-            trial = study.ask()
-            settings[trial.number] = propose(trial, space)
-    return settings
+        trials = next_trials(study, at_once, most)
+        return {trial.number: propose(trial, space) for trial in trials}
 
 
 def _round(

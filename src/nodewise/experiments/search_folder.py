@@ -5,14 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
+from nodewise.checked import checked
 from nodewise.errors import RunError
-from nodewise.io import write_json
+from nodewise.io import read_json, write_json
 from nodewise.runs.folder import first_difference, lock_folder
 
 SEARCH = "search.json"
+
+
+class SearchConfig(TypedDict):
+    """What must be in `search.json`: it is compared with what is asked for."""
+
+    model: str
+    graph: NotRequired[dict[str, Any]]
+    settings: NotRequired[dict[str, Any]]
 
 
 @contextmanager
@@ -49,12 +59,7 @@ def _check_free(path: Path) -> None:
 
 
 def _check_same(path: Path, config: Mapping[str, Any]) -> None:
-    try:
-        kept = dict(json.loads((path / SEARCH).read_bytes()))
-    except (OSError, ValueError, TypeError) as error:
-        raise RunError(
-            str(path / SEARCH), f"cannot be read ({error})", way_out="choose another folder"
-        ) from error
+    kept = read_json(path / SEARCH, partial(checked, SearchConfig), "choose another folder")
     found = first_difference(kept, json.loads(json.dumps(config)))
     if found is not None:
         raise RunError(

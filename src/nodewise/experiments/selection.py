@@ -2,7 +2,7 @@
 
 In this order, within a budget of time: controls of scikit-learn; global models, of which the worse
 leave after some epochs (successive halving); variations of the best; localized forms of the best.
-Localization is chosen only where it is clearly better than the best global model.
+Localization is chosen only where its gain over the best global model exceeds the standard error.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any
 
 from nodewise.errors import DivergedError
 from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
+from nodewise.experiments.choice import CHOICE, read_choice
 from nodewise.experiments.clock import Clock
 from nodewise.experiments.race import Race
 from nodewise.experiments.refit import refit_epochs, refit_share
-from nodewise.experiments.selection_result import CHOICE, SelectionResult
+from nodewise.experiments.selection_result import SelectionResult
 from nodewise.experiments.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
@@ -31,7 +32,7 @@ from nodewise.training.loop import Timer
 from nodewise.training.recipe import Recipe
 
 # The share of the budget that is used when a stage ends; localized forms follow.
-_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "alone": 0.63}
+_SHARES = {"controls": 0.1, "candidates": 0.45, "variations": 0.6, "without graph": 0.63}
 
 
 def candidate_folder(folder: Path, name: str) -> Path:
@@ -100,9 +101,10 @@ class Selection:
 
     def known(self) -> Choice | None:
         """What was chosen before, if the same was asked for, and choosing was not stopped."""
-        path = self.folder / CHOICE
-        record = json.loads(path.read_bytes()) if path.exists() else {}
-        if record.get("asked") != self.asked or record.get("stopped"):
+        record = read_choice(self.folder)
+        if record is None or record.get("asked") != self.asked or record.get("stopped"):
+            return None
+        if not {"refit_epochs", "val_scores", "temperature"} <= record.keys():
             return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
@@ -189,11 +191,11 @@ def choose(
         controls = race.enter(selection.controls)
         race.train_controls(controls, _SHARES["controls"])
         halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
-        entered = race.enter(selection.trials(candidate_set.candidates))
-        best = _first(halving.run("candidate", entered, _SHARES["candidates"]))
+        candidates = race.enter(selection.trials(candidate_set.candidates))
+        best = _first(halving.run("candidate", candidates, _SHARES["candidates"]))
         best = _varied(selection, halving, best)
-        alone = [trial for trial in entered if not trial.uses_graph]
-        race.train("features alone", alone, best.epochs, _SHARES["alone"])
+        without_graph = [trial for trial in candidates if not trial.uses_graph]
+        race.train("features alone", without_graph, best.epochs, _SHARES["without graph"])
         forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
         share = 1 - refit_share(best, race) if selection.refit else 1.0
         localized = halving.run("localized form", forms, share)

@@ -13,8 +13,6 @@ from nodewise.models.zoo import find_row
 from nodewise.training.early_stopping import Best
 from nodewise.training.metrics import Metric, score
 
-CHOICE = "choice.json"
-
 
 @dataclass(frozen=True)
 class SelectionResult:
@@ -28,7 +26,7 @@ class SelectionResult:
         best_localized: The best with it; None if there is none.
         seconds: The time it took.
         budget: The time it was allowed.
-        stopped: Whether somebody ended it before.
+        stopped: Whether it was ended before its budget was used.
     """
 
     trials: Sequence[Trial]
@@ -68,11 +66,11 @@ class SelectionResult:
     @property
     def graph(self) -> Gain | None:
         """What the graph brought over the best model of features alone, controls among them."""
-        alone = self.best_alone
-        return None if alone is None or alone == self.chosen else self._gain(self.chosen, alone)
+        other = self.best_without_graph
+        return None if other is None or other == self.chosen else self._gain(self.chosen, other)
 
     @cached_property
-    def best_alone(self) -> Trial | None:
+    def best_without_graph(self) -> Trial | None:
         """The best run without the graph; None if none was trained."""
         return self._best(t for t in (*self.trials, *self.controls) if not t.uses_graph)
 
@@ -114,10 +112,10 @@ class SelectionResult:
             why = "choosing was stopped" if self.stopped else "the time was over"
             way_out = "" if self.stopped else "; give a longer --budget"
             sentences.append(f"Localization not decided: {why}{way_out}.")
-        if self.graph is not None and self.best_alone is not None:
-            alone = self.best_alone.name
-            sentences.append(f"The graph: {self.graph} over features alone (best: {alone}).")
-        elif self.best_alone is not None:
+        best = self.best_without_graph
+        if self.graph is not None and best is not None:
+            sentences.append(f"The graph: {self.graph} over features alone (best: {best.name}).")
+        elif best is not None:
             sentences.append("The graph: left out; no model with it is better on validation nodes.")
         if control is not None:
             score = in_words(self.metric, control.figures[0])
@@ -130,7 +128,7 @@ class SelectionResult:
     def record(self) -> dict[str, Any]:
         """The content of `choice.json`; scores are those of the metric."""
         chosen, gain = self.chosen, self.localization
-        control = self.better_control
+        control, without_graph = self.better_control, self.best_without_graph
         return {
             "chosen": chosen.name,
             "model": chosen.model,
@@ -153,7 +151,7 @@ class SelectionResult:
             "localization": None if gain is None else gain.as_dict(),
             "graph": None if self.graph is None else self.graph.as_dict(),
             "better_control": None if control is None else control.name,
-            "features_alone": None if self.best_alone is None else self.best_alone.name,
+            "features_alone": None if without_graph is None else without_graph.name,
             "sentences": self.sentences,
         }
 

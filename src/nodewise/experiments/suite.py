@@ -56,7 +56,7 @@ class Variant:
         validation: Use only so many validation nodes; 0 for all.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
-        own: Further settings by model and data set: what each chose for itself.
+        of_models: Further settings by model and data set: what each chose for itself.
         title: Its title in tables and plots.
         budget: The time that `auto` may take for a run.
         budgets: That time on data sets that have another.
@@ -73,7 +73,7 @@ class Variant:
     validation: int = 0
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
-    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    of_models: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     title: str = ""
     budget: str = "5m"
     budgets: Mapping[str, str] = field(default_factory=dict)
@@ -84,8 +84,8 @@ class Variant:
 
     def settings_of(self, dataset: str, model: str = "") -> dict[str, Any]:
         """The keys of the recipe that are different on a data set, for a model."""
-        own = self.own.get(model, {}).get(dataset, {})
-        return {**self.settings, **self.of_datasets.get(dataset, {}), **own}
+        of_model = self.of_models.get(model, {}).get(dataset, {})
+        return {**self.settings, **self.of_datasets.get(dataset, {}), **of_model}
 
     def budget_of(self, dataset: str) -> float:
         """The seconds that `auto` may take on a data set."""

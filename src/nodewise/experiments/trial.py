@@ -200,7 +200,7 @@ class _Pause:
 
 @dataclass(frozen=True)
 class TrialJob:
-    """A part of a trial's run, for a process of its own or for this one.
+    """A part of a trial's run, for a worker process or for this one.
 
     Attributes:
         trial: The trial.

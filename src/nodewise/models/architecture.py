@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from torch import Tensor
-from torch.nn import BatchNorm1d, LayerNorm, Module
+from torch.nn import BatchNorm1d, Module
 from torch.nn.functional import elu, leaky_relu, relu
 
 from nodewise.models.classifier import Act, Classifier, LayerSizes, layer_sizes
@@ -17,6 +17,7 @@ from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import BlockRule
 from nodewise.nn.dense import Dense
 from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOptions
+from nodewise.nn.row_norm import RowNorm
 
 Normalization = Literal["default", "none", "symmetric", "mean", "count"]
 ActName = Literal["none", "elu", "relu", "leaky_relu"]
@@ -179,7 +180,7 @@ class Architecture:
     def _norm(self, width: int) -> Module | None:
         if self.batch_norm:
             return BatchNorm1d(width)
-        return LayerNorm(width) if self.layer_norm else None
+        return RowNorm(width) if self.layer_norm else None
 
     def _roots(self, sizes: tuple[int, int], width: int, bias: bool) -> list[Dense]:
         widths = [width] * (self.num_layers + 1)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import torch
 from torch import Tensor
 from torch.nn import Module, ModuleList, Parameter
 from torch.nn.functional import elu
@@ -18,14 +17,22 @@ from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
 from nodewise.nn.dense import Dense
-from nodewise.nn.edges import plain_edges
+from nodewise.nn.edges import check_no_weights, plain_edges
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
 from nodewise.nn.options import LocalizationOptions
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout
-from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows, take_rows
+from nodewise.ops.safety import check_index
+from nodewise.ops.sparse import (
+    Features,
+    SparseRows,
+    as_features,
+    check_precision,
+    num_rows,
+    take_rows,
+)
 
 Act = Callable[[Tensor], Tensor]
 
@@ -88,8 +95,9 @@ class Classifier(Module):
         return self.ends is not None and self.ends.hops > 0
 
     @property
-    def _dtype(self) -> torch.dtype:
-        return next(self.parameters()).dtype
+    def _first_weight(self) -> Tensor:
+        """A weight whose type and device are those of all."""
+        return next(self.parameters())
 
     def reset_parameters(self) -> None:
         """Initialize all weights again."""
@@ -121,7 +129,9 @@ class Classifier(Module):
                 "hops", "the model needs all nodes", way_out="call it on the full graph"
             )
         sizes = (num_nodes, num_nodes)
-        edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, self._dtype)
+        given = (edge_index, edge_weight, sizes, self._first_weight)
+        edge_index, edge_weight = plain_edges(*given)
+        check_index("targets", targets, num_nodes, of="nodes")
         blocks = [conv.block(edge_index, sizes, edge_weight) for conv in self.layers]
         return ReceptiveField.of(blocks, targets)
 
@@ -209,11 +219,15 @@ class Classifier(Module):
         edge_weight: Tensor | None,
     ) -> tuple[Features, Modulations]:
         """Rows after the first `count` layers, and the modulations of all layers."""
-        x, modulations = as_features(x), Modulations()
-        if not isinstance(edge_index, ReceptiveField):
+        x, modulations, weight = as_features(x), Modulations(), self._first_weight
+        check_precision("x", x, weight)
+        if isinstance(edge_index, ReceptiveField):
+            edge_index.check_rows(x)
+            check_no_weights(edge_weight, "the coefficients of a receptive field")
+        else:
             # Once for all layers: torch cannot add up several gradients of a sparse matrix.
             sizes = (num_rows(x), num_rows(x))
-            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, self._dtype)
+            edge_index, edge_weight = plain_edges(edge_index, edge_weight, sizes, weight)
         rate = self.feature_dropout
         if self.ends is not None:
             x = self.act(self.ends.front(dropout(x, rate, self.training), edge_index, edge_weight))

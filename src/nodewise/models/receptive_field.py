@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from nodewise.nn.block import Block
-from nodewise.ops.sparse import Features, as_features, take_rows
+from nodewise.ops.sparse import (
+    Features,
+    as_features,
+    check_rows,
+    num_rows,
+    row_width,
+    take_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -40,3 +47,13 @@ class ReceptiveField:
     def take(self, x: Features) -> Features:
         """The input rows of the field, out of those of all nodes."""
         return take_rows(as_features(x), self.nodes)
+
+    def check_rows(self, x: Features) -> None:
+        """Check that features are those of this field's nodes.
+
+        Raises:
+            InputError: They are not.
+        """
+        count = self.nodes.numel()
+        if num_rows(x) != count:
+            check_rows(x, row_width(x), count, "give the rows of the field: field.take(x)")

@@ -23,11 +23,11 @@ from nodewise.nn.aggregators import (
     make_aggregator,
 )
 from nodewise.nn.block import Block, block_of
-from nodewise.nn.edges import plain_edges
+from nodewise.nn.edges import check_no_weights, plain_edges
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import SOURCE, TARGET, LazyWeight, new_weight
 from nodewise.nn.options import DropRates, Inits, MessageOptions
-from nodewise.nn.pyg_arguments import check_arguments
+from nodewise.nn.pyg_arguments import check_arguments, check_sizes
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout, gather_sources, messages, project, sum_neighbors
 from nodewise.ops.dropconnect import DropConnect
@@ -36,6 +36,7 @@ from nodewise.ops.sparse import (
     Features,
     SparseRows,
     as_features,
+    check_precision,
     check_rows,
     num_rows,
     row_width,
@@ -84,6 +85,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         arguments: dict[str, Any],
     ) -> None:
         check_arguments(type(self).__name__, arguments)
+        check_sizes(in_channels=in_channels, out_channels=out_channels, heads=heads)
         super().__init__(aggr=None, node_dim=0)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.heads, self.concat = heads, concat
@@ -152,9 +154,12 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         In a bipartite graph whose targets are members of their own C_v (GIN), `num_nodes` counts
         them among the sources, too.
         """
-        dtype = self.weight.dtype
-        edges, weight = plain_edges(edge_index, edge_weight, num_nodes, dtype)
-        return block_of(edges, weight, num_nodes[1], num_nodes[0], self.aggregator.rule, dtype)
+        edges, weight = plain_edges(edge_index, edge_weight, num_nodes, self.weight)
+        return self._block(edges, weight, num_nodes)
+
+    def _block(self, edges: Tensor, weight: Tensor | None, num_nodes: tuple[int, int]) -> Block:
+        rule, dtype = self.aggregator.rule, self.weight.dtype
+        return block_of(edges, weight, num_nodes[1], num_nodes[0], rule, dtype)
 
     def _inputs(
         self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None
@@ -167,15 +172,39 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             x = as_features(x)
         if -1 in self.widths:
             self._set_widths(x, x_target)
+        self._check(x, x_target)
         if isinstance(edge_index, Block):
-            return self._with_targets(x, x_target), x_target, edge_index
+            check_no_weights(edge_weight, "the coefficients of a block")
+            x = self._with_targets(x, x_target)
+            self._check_block(edge_index, x)
+            return x, x_target, edge_index
         sizes = (num_rows(x), num_rows(x if x_target is None else x_target))
-        edges, weight = plain_edges(edge_index, edge_weight, sizes, self.weight.dtype)
+        edges, weight = plain_edges(edge_index, edge_weight, sizes, self.weight)
         if x_target is not None:
             # Before targets are added to the sources, where a wrong number could name one.
             check_edge_index(edges, sizes[1], sizes[0])
         x = self._with_targets(x, x_target)
-        return x, x_target, self.block(edges, (num_rows(x), sizes[1]), weight)
+        return x, x_target, self._block(edges, weight, (num_rows(x), sizes[1]))
+
+    def _check(self, x: Features, x_target: Features | None) -> None:
+        """Check the rows against the weights."""
+        source, target = self.widths
+        check_rows(x, source)
+        check_precision("x", x, self.weight)
+        if x_target is not None:
+            check_rows(x_target, target)
+            check_precision("x", x_target, self.weight)
+
+    def _check_block(self, block: Block, x: Features) -> None:
+        """Check that a block has these rows for sources, and weights of this layer's type."""
+        check_rows(x, self.widths[0], block.neighbors.num_sources)
+        coefficient = block.coefficient
+        if coefficient is not None and coefficient.dtype != self.weight.dtype:
+            raise InputError(
+                "edge_index",
+                f"is a block with weights of {coefficient.dtype}, not {self.weight.dtype}",
+                way_out="build it with this layer's method `block`",
+            )
 
     def _with_targets(self, x: Features, x_target: Features | None) -> Features:
         """The rows that edges come from; targets in their own C_v are added to the sources."""

@@ -13,8 +13,11 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
+from nodewise.errors import InputError
 from nodewise.nn.sample import Sample
+from nodewise.ops.content import content_of
 from nodewise.ops.neighbors import Neighborhood, check_edge_index
+from nodewise.ops.safety import has_numbers
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,11 @@ def _normalize(
     if rule.normalization == "count":
         return weight / neighbors.degree[neighbors.target]
     if rule.normalization == "mean":
-        return weight / _mass(weight, neighbors)[neighbors.target]
-    root = (_mass(weight, neighbors) if mass is None else mass).pow(-0.5)
+        degree = _mass(weight, neighbors)
+        return weight / degree.masked_fill(degree == 0, 1)[neighbors.target]
+    degree = _mass(weight, neighbors) if mass is None else mass
+    _check_degree(degree)
+    root = degree.pow(-0.5)
     root = root.masked_fill(root == float("inf"), 0)
     return root[neighbors.source] * weight * root[itself][neighbors.target]
 
@@ -164,6 +170,22 @@ def _normalize(
 def _mass(weight: Tensor, neighbors: Neighborhood) -> Tensor:
     """The sum of weights over C_v."""
     return weight.new_zeros(neighbors.num_targets).index_add(0, neighbors.target, weight)
+
+
+def _check_degree(degree: Tensor) -> None:
+    """Check that the sums of weights have square roots."""
+    wrong = ~((degree >= 0) & (degree < torch.inf))
+    if torch.compiler.is_compiling():
+        torch._assert_async(~wrong.any(), "edge_weight adds up to less than 0 at a node")
+    elif has_numbers(wrong) and bool(wrong.any()):
+        node = int(wrong.nonzero()[0, 0])
+        raise InputError(
+            "edge_weight",
+            "must add up to at least 0, and to a finite number, over the edges into node "
+            f"{node}, because symmetric normalization divides by a square root",
+            value=float(degree[node]),
+            way_out="give weights of at least 0, or take the aggregator 'mean' or 'sum'",
+        )
 
 
 def build_block(
@@ -244,7 +266,7 @@ def _build(
 
 
 _Key = tuple[int, int, BlockRule, torch.dtype]
-# From an edge_index to its version when seen, and its blocks.
+# From an edge_index to its blocks, each with the content that it was built from.
 _cache: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
@@ -262,8 +284,9 @@ def block_of(
         return build_block(edge_index, edge_weight, *sizes, rule, dtype)
     if edge_index not in _cache:
         _cache[edge_index] = {}
-    cached: dict[_Key, tuple[int, Block]] = _cache[edge_index]
-    key, version = (*sizes, rule, dtype), edge_index._version
-    if key not in cached or cached[key][0] != version:
-        cached[key] = version, build_block(edge_index, None, *sizes, rule, dtype)
+    cached: dict[_Key, tuple[object, Block]] = _cache[edge_index]
+    key, content = (*sizes, rule, dtype), content_of(edge_index)
+    if key not in cached or cached[key][0] != content:
+        with torch.inference_mode(False):  # a later call may need gradients
+            cached[key] = content, build_block(edge_index, None, *sizes, rule, dtype)
     return cached[key][1]

@@ -14,14 +14,15 @@ from torch_geometric import EdgeIndex
 from torch_geometric.typing import SparseTensor
 
 from nodewise.errors import InputError
-from nodewise.ops.neighbors import check_ends
-from nodewise.ops.safety import check_index, check_offsets
+from nodewise.ops.neighbors import check_edge_shape, check_ends
+from nodewise.ops.safety import check_index, check_offsets, check_shape
+from nodewise.ops.sparse import check_precision
 
 _FORMS = "give a tensor (2, E), a torch.sparse matrix (COO, CSR or CSC) or an EdgeIndex"
 
 
 def plain_edges(
-    edge_index: Any, edge_weight: Tensor | None, num_nodes: tuple[int, int], dtype: torch.dtype
+    edge_index: Any, edge_weight: Tensor | None, num_nodes: tuple[int, int], weight: Tensor
 ) -> tuple[Tensor, Tensor | None]:
     """Edges (2, E), sources above targets, and the weight of each if there are any.
 
@@ -30,29 +31,54 @@ def plain_edges(
             (targets, sources), or a `torch_geometric.EdgeIndex`.
         edge_weight: The weights of the edges (E,); a sparse adjacency has them as its values.
         num_nodes: How many sources and targets there are.
-        dtype: The type of weights that are read from an adjacency.
+        weight: A weight of the layer; those of edges have its type.
 
     Raises:
         InputError: It is none of these, or belongs to another number of nodes.
     """
     if isinstance(edge_index, EdgeIndex):
         _check_sizes(edge_index.sparse_size(), num_nodes)
-        return edge_index.as_tensor().long(), edge_weight
+        edge_index = edge_index.as_tensor().long()
     if isinstance(edge_index, SparseTensor):
         raise _refuse("torch_sparse.SparseTensor", "call its to_torch_sparse_csr_tensor()")
     if not isinstance(edge_index, Tensor):
         raise _refuse(type(edge_index).__name__, _FORMS)
     if edge_index.layout == torch.strided:
+        if edge_weight is not None:
+            _check_weights(edge_weight, edge_index, weight)
         return edge_index, edge_weight
+    check_no_weights(edge_weight, "the values of a sparse edge_index")
+    _check_sizes(tuple(edge_index.shape[::-1]), num_nodes)
+    edges, values = _edges_of_matrix(edge_index, *num_nodes)
+    return edges, values.to(weight.dtype)
+
+
+def _check_weights(edge_weight: Any, edge_index: Tensor, weight: Tensor) -> None:
+    """Check that there is a number for each edge, of the layer's type."""
+    if not isinstance(edge_weight, Tensor):
+        raise InputError(
+            "edge_weight",
+            "must be a tensor",
+            value=type(edge_weight).__name__,
+            way_out="convert it with torch.tensor",
+        )
+    check_edge_shape(edge_index)
+    check_shape("edge_weight", edge_weight, (edge_index.size(1),))
+    check_precision("edge_weight", edge_weight, weight)
+
+
+def check_no_weights(edge_weight: Tensor | None, others: str) -> None:
+    """Check that weights are not given beside a graph that has some.
+
+    Raises:
+        InputError: They are.
+    """
     if edge_weight is not None:
         raise InputError(
             "edge_weight",
-            "is given twice: the values of a sparse edge_index are weights, too",
+            f"is given twice: {others} are weights, too",
             way_out="leave edge_weight out",
         )
-    _check_sizes(tuple(edge_index.shape[::-1]), num_nodes)
-    edges, weight = _edges_of_matrix(edge_index, *num_nodes)
-    return edges, weight.to(dtype)
 
 
 def _refuse(found: str, way_out: str) -> InputError:

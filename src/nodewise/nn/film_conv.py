@@ -141,7 +141,7 @@ class FilmConv(BaseConv):
             if weight is None
             else sum_edges(weight, None, neighbors)
         )
-        mass = mass.view(len(mass), -1, 1)
+        mass = (mass if mass.dim() == 2 else mass[:, None])[..., None]
         if self.message_bias is not None:
             total = total + self.message_bias * mass
         return scale * total + shift * mass

@@ -50,7 +50,7 @@ class WithRoot(Aggregator):
         out: Tensor = self.aggregator(messages, inputs)
         rows = project_targets(inputs, self.root.weight)
         rows = rows if self.root.bias is None else rows + self.root.bias
-        return out + rows.view(out.size(0), -1, out.size(2))
+        return out + torch.unflatten(rows, 1, (-1, out.size(2)))
 
 
 class _Normalize(Module):

@@ -44,6 +44,7 @@ from nodewise.nn.modulation import (
     NodeModulator,
 )
 from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOptions
+from nodewise.nn.pyg_arguments import check_sizes
 from nodewise.ops.dispatch import (
     gather_targets,
     messages,
@@ -124,6 +125,8 @@ class LocalizedConv(BaseConv):
         **kwargs: Any,
     ) -> None:
         shared = (bias, message, drop_rates, inits, kwargs)
+        if bottleneck is not None:
+            check_sizes(bottleneck=bottleneck)
         super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
         _check_scale_target(localization.edge_scale_target, self.aggregator)
         (source, target), init = self._widths_or_slots(), inits.modulator

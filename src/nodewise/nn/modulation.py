@@ -14,8 +14,9 @@ from nodewise.nn.block import Block
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import new_weight, shape_of
 from nodewise.nn.sample import Sample
-from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares, total
+from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares
 from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.order import total
 from nodewise.ops.reference import modulation
 
 

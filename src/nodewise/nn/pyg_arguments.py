@@ -85,3 +85,25 @@ def check_arguments(layer: str, arguments: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{layer}.{name}", "is not an argument here", value=value, way_out=way_out
             )
+
+
+def check_sizes(**sizes: int | tuple[int, int]) -> None:
+    """Check the sizes of a layer; those of its input may be -1, which waits for the first input.
+
+    Args:
+        **sizes: Arguments of the layer by name; a pair is for sources and targets.
+
+    Raises:
+        InputError: One is no integer of at least 1.
+    """
+    for name, given in sizes.items():
+        lazy = name == "in_channels"
+        for size in given if isinstance(given, tuple) else (given,):
+            if not isinstance(size, int) or (size < 1 and not (lazy and size == -1)):
+                raise InputError(
+                    name,
+                    "must be an integer of at least 1"
+                    + (", or -1 for the width of the first input" if lazy else ""),
+                    value=size,
+                    way_out="check the sizes of the layer",
+                )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from threading import local
 from typing import TypeVar
 
 import torch
@@ -26,8 +27,14 @@ SLOPE = 0.2
 Pair = tuple[Tensor, Tensor]
 AnyFeatures = TypeVar("AnyFeatures", Tensor, SparseRows, Features)
 
-# A plain global and not a ContextVar, which torch.compile cannot trace.
-_wanted: str = "fused"
+
+class _Wanted(local):
+    """The kernel that this thread asks for. torch.compile cannot trace a ContextVar."""
+
+    name = "fused"
+
+
+_wanted = _Wanted()
 # With NUMBA_DISABLE_JIT Numba interprets kernels, which have no meaning in Python.
 _numba_compiles = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 _numba_is_here = find_spec("numba") is not None and _numba_compiles
@@ -38,26 +45,27 @@ def use_kernel(name: str) -> Iterator[None]:
     """Compute with one implementation inside a `with` block: reference, factored or fused.
 
     Where `fused` is not available (no Numba, another device, half precision), `factored` is used.
+    Other threads go on with theirs, also those that the block starts.
     """
     if name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)
-    global _wanted
-    before, _wanted = _wanted, name
+    before, _wanted.name = _wanted.name, name
     try:
         yield
     finally:
-        _wanted = before
+        _wanted.name = before
 
 
 def kernel_for(tensor: Tensor | SparseRows) -> str:
     """The implementation that is used for this tensor."""
-    if _wanted == "fused" and not (
+    name = _wanted.name
+    if name == "fused" and not (
         _numba_is_here
         and tensor.device.type == "cpu"
         and tensor.dtype in (torch.float32, torch.float64)
     ):
         return "factored"
-    return _wanted
+    return name
 
 
 def compile_ahead(tensor: Tensor) -> None:
@@ -99,29 +107,26 @@ def messages(
         # Forming W_v costs more than one product with a single row.
         return factored.messages(x, weight, scale, shift, neighbors, drop, slope)
     rate, seed = (0.0, None) if drop is None else drop
-    rows_and_columns = _rows_and_columns(x, neighbors, weight.size(0))
-    inputs = (*rows_and_columns, weight, *scale, *shift, neighbors.source, neighbors.ptr)
-    z: Tensor = registered.messages(*inputs, seed, rate, slope)
+    rows = _kernel_rows(x, weight.size(0))
+    inputs = (*rows, weight, *scale, *shift, neighbors.source, neighbors.ptr, seed, rate, slope)
+    z: Tensor = registered.messages(*inputs, isinstance(x, SparseRows) and x.is_crowded)
     return z
 
 
-def _rows_and_columns(
-    x: Features, neighbors: Neighborhood, heads: int
-) -> tuple[Tensor | None, ...]:
-    """Rows in the layout of the kernels, and the columns each target's neighbors use, if not all.
+def _kernel_rows(x: Features, heads: int) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """Rows in the layout of the kernels.
 
     Crowded rows of one head are faster dense, four at a time; with more heads, multiplying zeros
     costs more than that saves.
     """
     if not isinstance(x, SparseRows):
-        return None, None, x, None, None
+        return None, None, x
     if x.is_crowded and heads == 1 and not (x.is_thinned or x.values.requires_grad):
-        return None, None, x.dense(), None, None
-    columns = (None, None) if x.is_crowded else x.pooled_places(neighbors)
+        return None, None, x.dense()
     rows = (x.crow, x.col, x.values)
     if x.is_thinned and not x.values.requires_grad:
-        rows = registered.compact(*rows, x.width)
-    return *rows, *columns
+        return registered.compact(*rows, x.width)
+    return rows
 
 
 def squares(scale: Pair, shift: Pair, slope: float = SLOPE) -> tuple[Tensor, Tensor]:
@@ -188,22 +193,6 @@ def _dropout(x: Tensor, drop: DropConnect) -> Tensor:
         return reference.dropout(x, drop)
     out: Tensor = registered.dropout(x, drop.seed, drop.rate)
     return out
-
-
-# Torch splits a sum of this many numbers or more into one part per thread.
-_IN_PARTS = 1 << 15
-
-
-def total(x: Tensor) -> Tensor:
-    """The sum of all numbers, added in the same order on any number of threads."""
-    threads = torch.get_num_threads()
-    if x.numel() < _IN_PARTS or threads == 1 or x.device.type != "cpu":
-        return x.sum()
-    torch.set_num_threads(1)
-    try:
-        return x.sum()
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _sum_runs(*args: Tensor | None) -> Tensor:

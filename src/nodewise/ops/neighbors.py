@@ -17,11 +17,11 @@ def offsets(index: Tensor, size: int) -> Tensor:
     return counts.cumsum(0)
 
 
-def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> None:
-    """Check that every edge leads from a source node to a target node.
+def check_edge_shape(edge_index: Tensor) -> None:
+    """Check that a tensor can hold edges.
 
     Raises:
-        InputError: An edge does not, or the tensor does not hold edges.
+        InputError: It has another shape or type.
     """
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.int64:
         raise InputError(
@@ -30,6 +30,15 @@ def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> 
             value=f"{tuple(edge_index.shape)}, {edge_index.dtype}",
             way_out="transpose or convert it",
         )
+
+
+def check_edge_index(edge_index: Tensor, num_targets: int, num_sources: int) -> None:
+    """Check that every edge leads from a source node to a target node.
+
+    Raises:
+        InputError: An edge does not, or the tensor does not hold edges.
+    """
+    check_edge_shape(edge_index)
     check_ends("edge_index", edge_index, (num_sources, num_targets))
 
 

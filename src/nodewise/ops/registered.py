@@ -28,9 +28,6 @@ class MessageInputs(NamedTuple):
         crow: Row offsets of sparse features; None for dense ones.
         col: Columns of sparse features; None for dense ones.
         values: Values of sparse features (nnz,), or the dense matrix (sources, in).
-        active_ptr: The neighbors of target v have entries only in the columns
-            `active[active_ptr[v]]` to `active[active_ptr[v + 1]]`; None for all columns.
-        active: See there.
         weight: W, shape (H, out, in).
         scale_code: The scales' generator: its code of each c_v, shape (targets, H, bottleneck).
         scale_expand: Its last matrix, shape (H, in, bottleneck).
@@ -41,13 +38,13 @@ class MessageInputs(NamedTuple):
         seed: DropConnect's seed; None for no DropConnect.
         rate: DropConnect's rate.
         slope: LeakyReLU's slope below zero.
+        all_columns: Whether W_v is formed in all columns, instead of those that occur in C_v; of
+            dense features it always is.
     """
 
     crow: Tensor | None
     col: Tensor | None
     values: Tensor
-    active_ptr: Tensor | None
-    active: Tensor | None
     weight: Tensor
     scale_code: Tensor
     scale_expand: Tensor
@@ -58,6 +55,7 @@ class MessageInputs(NamedTuple):
     seed: Tensor | None
     rate: float
     slope: float
+    all_columns: bool
 
 
 class SquaresInputs(NamedTuple):
@@ -152,9 +150,6 @@ def _check_messages(inputs: MessageInputs) -> None:
         check_sparse("x", inputs.crow, inputs.col, inputs.values, width)
         sources = inputs.crow.numel() - 1
     check_edges(inputs.source, inputs.ptr, sources, targets)
-    if inputs.active_ptr is not None and inputs.active is not None:
-        check_offsets("active_ptr", inputs.active_ptr, inputs.active.numel(), targets)
-        check_index("active", inputs.active, width, of="columns")
 
 
 def _check_squares(inputs: SquaresInputs) -> None:

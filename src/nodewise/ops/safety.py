@@ -10,7 +10,7 @@ and not a pass over the edges. Writing into a tensor through numpy is not notice
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from weakref import ref
 
 import torch
@@ -161,7 +161,15 @@ def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> No
     )
 
 
-def check_dtype(expected: torch.dtype, **tensors: Tensor | None) -> None:
+class Typed(Protocol):
+    """Whatever has numbers of one type: a tensor, sparse rows."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type."""
+
+
+def check_dtype(expected: torch.dtype, **tensors: Typed | None) -> None:
     """Check that tensors are of one precision.
 
     Raises:

@@ -10,8 +10,9 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from nodewise.errors import InputError
-from nodewise.ops.neighbors import Neighborhood, offsets
-from nodewise.ops.safety import check_shape, check_sparse, has_numbers
+from nodewise.ops.content import content_of
+from nodewise.ops.neighbors import offsets
+from nodewise.ops.safety import check_dtype, check_shape, check_sparse, has_numbers
 
 # At this density and above, products and sums use the dense matrix: they do several times as many
 # multiplications a second as those of sparse rows.
@@ -32,20 +33,12 @@ class ColumnMajor(NamedTuple):
     entry: Tensor
 
 
-class Places(NamedTuple):
-    """Where the entries of sparse rows stand: `crow` and `col` of `SparseRows`."""
-
-    crow: Tensor
-    col: Tensor
-
-
 @dataclass
 class _PlacesCache:
     """Facts about the places of entries, shared by all rows with the same places."""
 
     columns: ColumnMajor | None = None
     flat: Tensor | None = None
-    pooled: tuple[Neighborhood, Places] | None = None
     visits: list[Any] = field(default_factory=list)
 
 
@@ -110,13 +103,6 @@ class SparseRows:
                 self._cache.columns = ColumnMajor(ccol, row, entry)
         return self._cache.columns
 
-    def pooled_places(self, neighbors: Neighborhood) -> Places:
-        """The places of entries in the sums of these rows over each C_v, computed once."""
-        if self._cache.pooled is None or self._cache.pooled[0] is not neighbors:
-            with torch.inference_mode(False):
-                self._cache.pooled = neighbors, _united(self, neighbors)
-        return self._cache.pooled[1]
-
     @property
     def cached_visits(self) -> list[Any]:
         """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
@@ -177,41 +163,41 @@ class SparseRows:
         return SparseRows(crow, self.col[entry], self.values[entry], self.width)
 
 
-def _united(rows: SparseRows, neighbors: Neighborhood) -> Places:
-    """The columns that occur in each C_v: a product of patterns."""
-    from scipy.sparse import csr_matrix
-
-    def pattern(ptr: Tensor, index: Tensor, shape: tuple[int, int]) -> csr_matrix:
-        return csr_matrix((torch.ones(index.numel()).numpy(), index.numpy(), ptr.numpy()), shape)
-
-    graph = pattern(neighbors.ptr, neighbors.source, (neighbors.num_targets, rows.num_rows))
-    united = graph @ pattern(rows.crow, rows.col, (rows.num_rows, rows.width))
-    united.sort_indices()
-    return Places(*(torch.from_numpy(part).int() for part in (united.indptr, united.indices)))
-
-
 Features = Tensor | SparseRows
 
-# From a CSR tensor to the versions of its indices and its rows, as long as the tensor exists.
+# From a CSR tensor to the content of its indices and its rows, as long as the tensor exists.
 _rows_of: WeakIdKeyDictionary = WeakIdKeyDictionary()
 
 
 def as_features(x: Features) -> Features:
-    """The input of the ops: a dense tensor as it is, a CSR tensor as its three arrays."""
-    if isinstance(x, SparseRows) or x.layout != torch.sparse_csr:
+    """The input of the ops: a dense tensor as it is, a CSR tensor as its three arrays.
+
+    Raises:
+        InputError: It is neither.
+    """
+    if isinstance(x, SparseRows):
         return x
-    versions = _versions(x)
+    if not isinstance(x, Tensor):
+        raise InputError(
+            "x",
+            "must be a tensor",
+            value=type(x).__name__,
+            way_out="convert it, an array with torch.from_numpy",
+        )
+    if x.layout == torch.strided:
+        return x
+    if x.layout != torch.sparse_csr:
+        raise InputError(
+            "x",
+            "must be dense or torch.sparse_csr",
+            value=str(x.layout),
+            way_out="convert it with .to_sparse_csr()",
+        )
+    content = (content_of(x.crow_indices()), content_of(x.col_indices()))
     cached = _rows_of.get(x)  # type: ignore[no-untyped-call]
-    if cached is None or versions is None or cached[0] != versions:
-        cached = _rows_of[x] = versions, SparseRows.from_csr(x)
+    if cached is None or cached[0] != content:
+        cached = _rows_of[x] = content, SparseRows.from_csr(x)
     return cached[1].with_values(x.values())  # type: ignore[no-any-return]
-
-
-def _versions(x: Tensor) -> tuple[int, int] | None:
-    """The version counters of a CSR tensor's indices; None where they are not counted."""
-    if x.is_inference():
-        return None
-    return x.crow_indices()._version, x.col_indices()._version
 
 
 def num_rows(x: Features) -> int:
@@ -230,7 +216,9 @@ def take_rows(x: Features, index: Tensor) -> Features:
     return x.take(index) if isinstance(x, SparseRows) else x.index_select(0, index)
 
 
-def check_rows(x: Features, width: int, count: int | None = None) -> None:
+def check_rows(
+    x: Features, width: int, count: int | None = None, way_out: str = "check the sizes"
+) -> None:
     """Check the numbers of columns and of rows of features.
 
     Raises:
@@ -239,6 +227,21 @@ def check_rows(x: Features, width: int, count: int | None = None) -> None:
     rows = (x.num_rows, x.width) if isinstance(x, SparseRows) else tuple(x.shape)
     if len(rows) != 2 or rows[1] != width or count not in (None, rows[0]):
         expected = f"({'nodes' if count is None else count}, {width})"
+        raise InputError("x", f"must have the shape {expected}", value=rows, way_out=way_out)
+
+
+def check_precision(name: str, x: Features | Tensor, weight: Tensor) -> None:
+    """Check that a tensor is multiplied with a weight of its own type, on its device.
+
+    Raises:
+        InputError: It is not; autocast converts types by itself.
+    """
+    if x.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
+        check_dtype(weight.dtype, **{name: x})
+    if x.device != weight.device:
         raise InputError(
-            "x", f"must have the shape {expected}", value=rows, way_out="check the sizes"
+            name,
+            f"must be on {weight.device}, like the weights",
+            value=str(x.device),
+            way_out=f"move it with .to({str(weight.device)!r})",
         )

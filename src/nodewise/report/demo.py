@@ -20,6 +20,7 @@ def write_demo(
     table: Records,
     records: Mapping[str, Records],
     histories: Mapping[str, Histories],
+    explorer: str,
 ) -> None:
     """Write the page.
 
@@ -28,6 +29,7 @@ def write_demo(
         table: A row for every model, with means and deviations.
         records: The records of every model's runs.
         histories: Their histories.
+        explorer: The name of the page that shows what localization did.
 
     Raises:
         RunError: The page cannot be written.
@@ -37,7 +39,7 @@ def write_demo(
         "The toy graph holds papers of six fields. Words such as “cell” or “kernel” stand for "
         "another class in each field, and a paper's field shows only through its neighborhood. "
         "A narrow model with one weight matrix for all nodes has no room for six meanings of "
-        "every word. There are two ways out: its own weights for each node (LGCN), or a wider "
+        "every word. There are two ways out: separate weights for each node (LGCN), or a wider "
         "matrix (GCN-64)."
     )
     page.heading("Test accuracy")
@@ -54,6 +56,9 @@ def write_demo(
         "to this model. It does not show that localization is needed: GCN-64, a global model 64 "
         "units wide, with features that are not normalized and a higher learning rate, which suit "
         "it and were chosen on validation nodes, solves the same task."
+    )
+    page.paragraph(
+        f"What localization did to each paper is shown by `{explorer}`, beside this page."
     )
     page.heading("Learning")
     page.figure(

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from nodewise import look
 from nodewise.io import replacing
 from nodewise.report.search_table import search_table
 
 _CSS = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --pale: #555; --paper: #fff; --line: #e2e2e2;
-        --shade: #f3f3f3; --link: #0a58a8; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --pale: #b0b0b0; --paper: #17191c; --line: #3a3d42; --shade: #272a2f;
-          --link: #82bcff; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 60rem; margin: 2.5rem auto; padding: 0 1.2rem; overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
@@ -50,11 +46,11 @@ code { background: var(--shade); padding: .1em .3em; border-radius: 3px; white-s
 
 
 _LEFT = ", ".join(f".left-{i} :is(th, td):nth-child({i})" for i in range(2, 9))
-_STYLE = f"{_CSS}{_LEFT} {{ text-align: left; }}"
+_STYLE = f"{look.CSS}{_CSS}{_LEFT} {{ text-align: left; }}"
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedCell:
     """A cell of a table with links under it.
 
     Attributes:
@@ -115,11 +111,11 @@ class Page:
     def table(
         self,
         columns: Sequence[str],
-        rows: Sequence[Sequence[str | Linked]],
+        rows: Sequence[Sequence[str | LinkedCell]],
         words: Sequence[str] = (),
     ) -> None:
         """A table; the first column and those of `words` are to the left, others to the right."""
-        linked = any(isinstance(cell, Linked) for row in rows for cell in row)
+        linked = any(isinstance(cell, LinkedCell) for row in rows for cell in row)
         kind = "wide linked" if linked else "wide"
         self._parts.append(f"<div class='{kind}'>{_table(columns, rows, words)}</div>")
 
@@ -159,7 +155,7 @@ class Page:
 
 
 def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[str | Linked]], words: Sequence[str]
+    columns: Sequence[str], rows: Sequence[Sequence[str | LinkedCell]], words: Sequence[str]
 ) -> str:
     # A class of the table, not of cells: a long table would be a third longer.
     left = " ".join(f"left-{i}" for i, column in enumerate(columns, 1) if column in words)
@@ -175,5 +171,5 @@ def _prose(text: str) -> str:
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def _content(cell: str | Linked) -> str:
-    return cell.html() if isinstance(cell, Linked) else escape(cell)
+def _content(cell: str | LinkedCell) -> str:
+    return cell.html() if isinstance(cell, LinkedCell) else escape(cell)

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from nodewise._version import __version__
 from nodewise.experiments.table import Line
 from nodewise.io import replacing, writing
-from nodewise.report.page import Linked, Page
-from nodewise.report.section import MISSING, Row, Section, Shown, Table
+from nodewise.report.page import LinkedCell, Page
 from nodewise.report.style import to_png, to_svg
+from nodewise.report.suite_sections.section import MISSING, Row, Section, Table, TableCell
 
 PAGE = "index.html"
 
@@ -68,16 +68,16 @@ def _state(section: Section) -> str:
     return f"{section.state[0].upper()}{section.state[1:]}."
 
 
-def _row(row: Row, out: Path) -> list[str | Linked]:
+def _row(row: Row, out: Path) -> list[str | LinkedCell]:
     name, cells = row
     return [name, *(_linked(cell, out) for cell in cells)]
 
 
-def _linked(cell: Shown, out: Path) -> str | Linked:
+def _linked(cell: TableCell, out: Path) -> str | LinkedCell:
     if cell is not MISSING and not cell.records:
         return cell.text
     links = [(_label(line), _address(line, out)) for line in cell.records]
-    return Linked(cell.text, cell.counted if cell is not MISSING else "", links)
+    return LinkedCell(cell.text, cell.counted if cell is not MISSING else "", links)
 
 
 def _address(line: Line, out: Path) -> str:

@@ -9,15 +9,15 @@ from typing import Any
 from nodewise._version import __version__
 from nodewise.io import writing
 from nodewise.report.page import Page
-from nodewise.report.run_calibration import add_calibration
-from nodewise.report.run_classes import add_classes
-from nodewise.report.run_learning import add_learning
-from nodewise.report.run_localization import add_localization
-from nodewise.report.run_predictions import add_predictions
-from nodewise.report.run_records import RunGroup
-from nodewise.report.run_scores import add_scores
-from nodewise.report.run_words import add_words
-from nodewise.report.selection import add_selection
+from nodewise.report.run_sections.calibration import add_calibration
+from nodewise.report.run_sections.classes import add_classes
+from nodewise.report.run_sections.conclusions import add_words
+from nodewise.report.run_sections.learning import add_learning
+from nodewise.report.run_sections.localization import add_localization
+from nodewise.report.run_sections.predictions import add_predictions
+from nodewise.report.run_sections.records import RunGroup
+from nodewise.report.run_sections.scores import add_scores
+from nodewise.report.run_sections.selection import add_selection
 
 REPORT = "report.html"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from nodewise.io import write_json
+from nodewise.errors import RunError
+from nodewise.io import read_json, write_json
 from nodewise.ops.sparse import SparseRows, take_rows
 from nodewise.runs.folder import CONFIG, RunFolder
+from nodewise.runs.formats import check_controls
 from nodewise.runs.run import Task, train
 from nodewise.training.engines.resources import Resources
 from nodewise.training.inputs import prepare
@@ -34,20 +36,25 @@ def controls_in(folder: Path, task: Task, known_run: Path | None = None) -> dict
         known_run: A folder that may have a run of logistic regression on the same task.
     """
     path = folder / CONTROLS
-    about = _about(task)
-    known = read_controls(folder)
-    if known is None or not about.items() <= known.items():
+    about, known = _about(task), {}
+    with suppress(RunError):
+        known = read_controls(folder) or {}
+    if not about.items() <= known.items():
         known = {**about, **controls_of(task, known_run)}
         write_json(path, known)
     return known
 
 
 def read_controls(folder: Path) -> dict[str, Any] | None:
-    """The content of `controls.json`; None without such a file."""
-    try:
-        return dict(json.loads((folder / CONTROLS).read_bytes()))
-    except (OSError, ValueError):
+    """The content of `controls.json`; None without such a file.
+
+    Raises:
+        RunError: The file was changed, or is something else.
+    """
+    path = folder / CONTROLS
+    if not path.exists():
         return None
+    return read_json(path, check_controls, "delete it: `nodewise train` writes it again")
 
 
 def controls_of(task: Task, known_run: Path | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
 
-from nodewise.io import replacing, writing
+from nodewise.io import file_bytes, reading, replacing, writing
 from nodewise.runs.folder import (
     CONFIG,
     DIAGNOSTICS,
@@ -20,8 +20,7 @@ from nodewise.runs.folder import (
     open_run,
 )
 
-# The result comes last: a folder that has one is complete.
-_FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
+_FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL)
 _CHOSEN = ("model", "settings", "refit")
 
 
@@ -29,15 +28,21 @@ def copy_run(source: Path, target: Path) -> None:
     """Copy a finished run; a target that already contains it stays as it is.
 
     Raises:
-        RunError: The target holds another run, or cannot be written.
+        RunError: The target holds another run, or cannot be written; or a file of the source was
+            changed.
     """
-    with open_run(target, RunFolder(source).config) as run:
+    of_source = RunFolder(source)
+    of_source.check_files()
+    with open_run(target, of_source.config) as run:
         if run.result is not None:
             return
+        with reading(source / RESULT, "finish the run first"):
+            result = file_bytes(source / RESULT)
         for path in (source / name for name in _FILES):
             if path.exists():
                 with writing(target / path.name), path.open("rb") as content:
                     _write(target / path.name, content)
+        run.seal(result)
 
 
 def check_target(target: Path, config: Mapping[str, Any]) -> None:

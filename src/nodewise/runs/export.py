@@ -23,6 +23,9 @@ _AT_ONCE = 1 << 16  # rows
 Names = Callable[[int, int], Iterable[object]]
 Append = Callable[[Any], None]
 
+# Spreadsheets take a cell that begins so for a formula, and run it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def write_outputs(
     outputs: Iterable[Outputs],
@@ -30,6 +33,7 @@ def write_outputs(
     class_names: Sequence[str],
     out: Path,
     embeddings: Path | None = None,
+    for_spreadsheets: bool = False,
 ) -> None:
     """Write a table of predictions, and one of embeddings if there is a path for it.
 
@@ -42,6 +46,8 @@ def write_outputs(
         class_names: A name for each class.
         out: A .csv or .parquet file.
         embeddings: A .csv or .parquet file, or None.
+        for_spreadsheets: Whether names that a spreadsheet would run as a formula begin with an
+            apostrophe in the files.
 
     Raises:
         InputError: A file's ending is neither.
@@ -55,7 +61,8 @@ def write_outputs(
         others = None if embeddings is None else stack.enter_context(_table(embeddings))
         for nodes, logits, rows in _pieces(outputs):
             ids = list(names(nodes.start, nodes.stop))
-            predictions(_predictions(ids, logits, class_names))
+            ids = [_harmless(name) for name in ids] if for_spreadsheets else ids
+            predictions(_predictions(ids, logits, class_names, for_spreadsheets))
             if others is not None and rows is not None:
                 others(_embeddings(ids, rows))
 
@@ -68,10 +75,14 @@ def _pieces(outputs: Iterable[Outputs]) -> Iterator[Outputs]:
             yield Outputs(nodes[piece], logits[piece], None if rows is None else rows[piece])
 
 
-def _predictions(ids: list[object], logits: Tensor, class_names: Sequence[str]) -> Any:
+def _predictions(
+    ids: list[object], logits: Tensor, class_names: Sequence[str], for_spreadsheets: bool
+) -> Any:
     import pandas as pd
 
     columns = [f"p_{name}" for name in class_names]
+    if for_spreadsheets:
+        class_names = [_harmless(name) for name in class_names]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
     frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
     frame.insert(0, "id", ids)
@@ -84,6 +95,11 @@ def _embeddings(ids: list[object], rows: Tensor) -> Any:
     frame = pd.DataFrame(rows.cpu().numpy(), columns=[f"e{i}" for i in range(rows.size(1))])
     frame.insert(0, "id", ids)
     return frame
+
+
+def _harmless(name: Any) -> Any:
+    """A name that no spreadsheet takes for a formula; numbers are none."""
+    return f"'{name}" if isinstance(name, str) and name.startswith(_FORMULA) else name
 
 
 def check_table_path(option: str, path: Path) -> None:

@@ -13,7 +13,10 @@ INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
 
 @contextmanager
 def asking_to_stop() -> Iterator[Callable[[], bool]]:
-    """A function that returns whether SIGINT or SIGTERM came; a second one ends at once."""
+    """A function that returns whether SIGINT, SIGTERM or SIGHUP came; a second one ends at once.
+
+    SIGHUP comes when a terminal is closed; under `nohup` it is ignored, and stays so.
+    """
     if not _can_handle_signals():
         yield lambda: False
         return
@@ -25,7 +28,10 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked = True
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, note) for number in numbers}
     try:
         yield lambda: asked
     finally:
@@ -52,18 +58,18 @@ def unmasking_interrupts() -> Iterator[None]:
     if not (_can_handle_signals() and callable(before)):
         yield
         return
-    came = False
+    interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal came
-        came = True
+        nonlocal interrupted
+        interrupted = True
         before(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
         yield
     except Exception as error:
-        if came:
+        if interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:
@@ -71,10 +77,10 @@ def unmasking_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def starting_deaf_processes() -> Iterator[None]:
+def shielding_new_processes() -> Iterator[None]:
     """Processes that are started in the block ignore Ctrl-C; one during it is raised afterwards.
 
-    They inherit that it is blocked and ignored; `listen` ends the former.
+    They inherit that it is blocked and ignored; `unblock_interrupts` ends the former.
     """
     if not _can_handle_signals():
         yield
@@ -86,10 +92,10 @@ def starting_deaf_processes() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        listen()
+        unblock_interrupts()
 
 
-def listen() -> None:
+def unblock_interrupts() -> None:
     """Deliver Ctrl-C to this process again, to whatever handles it."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

@@ -16,10 +16,9 @@ from torch.nn import Module
 from nodewise.data.fingerprints import names_sha256
 from nodewise.data.store import GraphStore
 from nodewise.errors import GraphError, NodewiseError, RunError
-from nodewise.io import load_tensors
 from nodewise.models.embedding import embed
 from nodewise.models.layerwise import Outputs
-from nodewise.runs.folder import CANDIDATES, MODEL, RESULT, RunFolder, is_finished
+from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
 from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inference import Inference, MappedGraph
@@ -42,6 +41,7 @@ class SavedRun:
         record: The content of `result.json`: scores, epochs, seconds, fingerprints, versions.
         model: The trained model, in evaluation mode.
         recipe: The recipe, with all its settings.
+        allow_changes: Whether files that have changed since training are read, with a warning.
     """
 
     folder: Path
@@ -49,6 +49,7 @@ class SavedRun:
     record: dict[str, Any] = field(repr=False)
     model: Module = field(repr=False)
     recipe: Recipe = field(repr=False)
+    allow_changes: bool = field(default=False, repr=False)
 
     @classmethod
     def of(
@@ -71,7 +72,12 @@ class SavedRun:
     @property
     def history(self) -> list[Epoch]:
         """A dictionary for each epoch, as `history.jsonl` has it."""
-        return RunFolder(self.folder).history
+        return self.files.history
+
+    @property
+    def files(self) -> RunFolder:
+        """Its files."""
+        return RunFolder(self.folder, self.allow_changes)
 
     def predict(self, data: Data | None = None) -> NDArray[Any]:
         """The class of each node, shape (N,); see `predict_proba`."""
@@ -94,7 +100,7 @@ class SavedRun:
     def _training_graph(self) -> Data:
         from nodewise.runs.task import read_source
 
-        return read_source(self.config["graph"], self.folder).data
+        return read_source(self.config["graph"], self.files).data
 
     def logits(self, data: Data | GraphStore, how: Inference | None = None) -> Tensor:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
@@ -183,7 +189,8 @@ class SavedRun:
                 value=found.features,
                 way_out="give a graph with the same features in the same order",
             )
-        trained, given = graph["feature_names_sha256"], names_sha256(found.feature_names)
+        trained = graph.get("feature_names_sha256")
+        given = names_sha256(found.feature_names)
         if trained and given and trained != given:
             raise GraphError(
                 "feature_names",
@@ -225,11 +232,15 @@ def _facts(data: Data) -> _Facts:
     )
 
 
-def best_run(path: Path) -> Path:
+def best_run(path: Path, allow_changes: bool = False) -> Path:
     """The folder of a run; of several runs in it, the one with the best validation score.
 
     Of training that was stopped before any run was finished, the best run so far is taken: the one
     in the folder, of a seed, or among the candidates of the recipe "auto".
+
+    Args:
+        path: The folder.
+        allow_changes: Whether records that have changed since training are read, with a warning.
 
     Raises:
         RunError: There is no finished run, and none that was stopped after it was validated.
@@ -238,7 +249,8 @@ def best_run(path: Path) -> Path:
         return path
     runs = [folder.parent for folder in path.glob(f"seed-*/{RESULT}")]
     places = [path, *path.glob("seed-*"), *path.glob(f"{CANDIDATES}/*")]
-    scores = {folder: _score_so_far(folder) for folder in sorted(runs or places)}
+    folders = sorted(runs or places)
+    scores = {folder: _score_so_far(RunFolder(folder, allow_changes)) for folder in folders}
     found = {folder: score for folder, score in scores.items() if score is not None}
     if not found:
         raise RunError(
@@ -249,20 +261,18 @@ def best_run(path: Path) -> Path:
     return max(found, key=lambda folder: found[folder])
 
 
-def _score_so_far(folder: Path) -> float | None:
+def _score_so_far(run: RunFolder) -> float | None:
     """The validation score of a run that is finished or was stopped; None before there is one."""
-    run = RunFolder(folder)
-    if is_finished(folder):
+    if is_finished(run.path):
         return record_score(run.result or {})
     best = run.best_so_far
     return None if best is None else float(best[1]["best"]["epoch_accuracy"])
 
 
-def _content(folder: Path) -> tuple[Tensors, dict[str, Any]]:
+def _content(run: RunFolder) -> tuple[Tensors, dict[str, Any]]:
     """Weights of the best epoch, and the record; that of a stopped run has no scores."""
-    run = RunFolder(folder)
     if run.result is not None:
-        return load_tensors(folder / MODEL)[0], run.result
+        return run.weights(), run.result
     weights, about = run.best_so_far or ({}, {})
     numbers = {"epochs": about["epoch"], "best_epoch": int(about["best"]["epoch"])}
     return weights, {"interrupted": True, "model": run.config["model"], **numbers}
@@ -274,7 +284,12 @@ def class_labels(names: Sequence[str]) -> NDArray[Any]:
     return np.arange(len(names)) if list(names) == numbers else np.array(names)
 
 
-def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu") -> SavedRun:
+def load_run(
+    path: str | Path,
+    build: Factory | None = None,
+    device: str = "cpu",
+    allow_changes: bool = False,
+) -> SavedRun:
     """Read a run; no code in any file is executed.
 
     A run that was stopped has the weights of its best epoch so far; its record is `interrupted`.
@@ -284,13 +299,17 @@ def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu"
             read.
         build: The function that built the user's model; None for a model of the zoo.
         device: The model's device.
+        allow_changes: Whether to load a run whose files have changed since it was trained, with a
+            `RunWarning` for each, instead of refusing it.
 
     Raises:
-        RunError: A file is missing, damaged, or of another model.
+        RunError: A file is missing, damaged, of another model, or not as training left it.
     """
-    folder = best_run(Path(path))
-    config = RunFolder(folder).config
-    weights, record = _content(folder)
+    folder = best_run(Path(path), allow_changes)
+    run = RunFolder(folder, allow_changes)
+    run.check_files()
+    config = run.config
+    weights, record = _content(run)
     if folder.parent == Path(path) / CANDIDATES:  # it has not been chosen yet
         record = {**record, "interrupted": True}
     try:
@@ -305,4 +324,4 @@ def load_run(path: str | Path, build: Factory | None = None, device: str = "cpu"
             f"model and configuration do not belong together ({str(error).splitlines()[0]})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
-    return SavedRun(folder, config, record, model.to(device).eval(), recipe)
+    return SavedRun(folder, config, record, model.to(device).eval(), recipe, allow_changes)

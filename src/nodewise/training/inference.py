@@ -25,7 +25,7 @@ from nodewise.models.memory import forward_bytes, memory_budget
 from nodewise.models.stored_rows import Rows, RowsInMemory
 from nodewise.nn.base_conv import dense_rows
 from nodewise.nn.edges import plain_edges
-from nodewise.ops.sparse import Features, as_features, num_rows
+from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows
 from nodewise.training.inputs import normalize, prepare
 
 _COPY = 20  # bytes of an edge as a model takes it, two int64 and a float32
@@ -138,8 +138,10 @@ def _in_memory(
     x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
 ) -> tuple[Rows, CscGraph]:
     count = num_rows(x)
-    edges = plain_edges(edge_index, edge_weight, (count, count), x.dtype)
-    return RowsInMemory(as_features(x)), CscGraph.from_edges(edges[0], count, edges[1])
+    rows = as_features(x)
+    like = rows.values if isinstance(rows, SparseRows) else rows
+    edges = plain_edges(edge_index, edge_weight, (count, count), like)
+    return RowsInMemory(rows), CscGraph.from_edges(edges[0], count, edges[1])
 
 
 def _num_edges(edge_index: Tensor) -> int:

@@ -42,11 +42,11 @@ def _prepare(x: Tensor, normalization: str) -> Features:
     return normalize(rows, normalization)
 
 
-def normalize(x: Features, how: str) -> Features:
+def normalize(x: Features, method: str) -> Features:
     """Rows of absolute sum one ("row-sum"), of length one ("unit"), or as they were ("none")."""
-    if how == "none":
+    if method == "none":
         return x
-    size = row_sizes(x, how)
+    size = row_sizes(x, method)
     if isinstance(x, Tensor):
         return x / size[:, None]
     lengths = (x.crow[1:] - x.crow[:-1]).long()

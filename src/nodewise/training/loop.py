@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from nodewise.errors import DivergedError
+from nodewise.errors import DivergedError, RunError
 from nodewise.randomness import random_state, set_random_state
 from nodewise.training.early_stopping import Best, StoppingRule, line_score
 from nodewise.training.engines.base import Engine, Loss, Validation
@@ -183,7 +183,18 @@ def _resume(engine: Engine, keeper: Keeper) -> Progress:
     checkpoint = engine.processes.of_first(keeper.load())
     if checkpoint is None:
         return Progress()
-    tensors, about = checkpoint
+    try:
+        return _restored(engine, *checkpoint)
+    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+        raise RunError(
+            "the checkpoint",
+            f"is of another model or release ({type(error).__name__}: {error})",
+            way_out="delete the run's folder and train again",
+        ) from error
+
+
+def _restored(engine: Engine, tensors: Tensors, about: dict[str, Any]) -> Progress:
+    """Put a checkpoint's state into the engine; returns the progress."""
     parts: dict[str, Tensors] = {"model": {}, "best": {}, "engine": {}, "random": {}}
     for key, tensor in tensors.items():
         part, name = key.split("/", 1)

@@ -127,15 +127,15 @@ def record_score(record: Mapping[str, Any]) -> float:
     return -float(value) if metric == "log_loss" else float(value)
 
 
-class Default(NamedTuple):
+class DefaultMetric(NamedTuple):
     """A metric, and why it is the default: a sentence; empty for accuracy."""
 
     metric: Metric
     reason: str
 
 
-def default_metric(labels: Labels, class_names: Sequence[str] | None = None) -> Default:
-    """The metric that stopping maximizes unless somebody says otherwise.
+def default_metric(labels: Labels, class_names: Sequence[str] | None = None) -> DefaultMetric:
+    """The metric that stopping maximizes by default.
 
     Accuracy, unless the largest class has at least four times the nodes of the smallest: then a
     model that always answers the largest class looks good, and it is ROC AUC for two classes,
@@ -147,11 +147,11 @@ def default_metric(labels: Labels, class_names: Sequence[str] | None = None) -> 
     """
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
     if len(classes) < 2 or counts.max() < _IMBALANCED * counts.min():
-        return Default("accuracy", "")
+        return DefaultMetric("accuracy", "")
     metric: Metric = "roc_auc" if len(classes) == 2 else "macro_f"
     ends = [int(classes[counts.argmax()]), int(classes[counts.argmin()])]
     largest, smallest = (str(k) if class_names is None else class_names[k] for k in ends)
-    return Default(
+    return DefaultMetric(
         metric,
         f"{TITLES[metric]} decides when to stop, not accuracy: class {largest!r} has "
         f"{counts.max() / counts.min():.1f} times the nodes of class {smallest!r}",

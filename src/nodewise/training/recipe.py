@@ -7,7 +7,6 @@ the settings that differ there. All keys share one namespace, so that `--set KEY
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
@@ -15,7 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
+from nodewise.checked import checked
 from nodewise.errors import RecipeError, UnknownNameError
+from nodewise.io import file_bytes, parse_toml
 from nodewise.models.architecture import Architecture
 from nodewise.models.zoo import find_row
 from nodewise.nn.penalty import Penalty
@@ -176,7 +177,7 @@ def load_recipe(
         model: A name of the zoo, or None for the user's model.
         dataset: A data set's name, or None for a graph without one.
         overrides: Keys that the caller sets.
-        of_graph: Keys that the graph decides where nobody else does, such as the metric.
+        of_graph: Keys that the graph decides unless another layer sets them, such as the metric.
 
     Raises:
         RecipeError: A key or a value is not known; the error names the nearest.
@@ -286,8 +287,8 @@ def _refuse(where: str, key: str, value: Any, wanted: Any) -> None:
 def _parse(value: str) -> Any:
     value = {"True": "true", "False": "false"}.get(value, value)
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {value}".encode("utf-8", "replace"))["value"]
+    except ValueError:
         return value
 
 
@@ -315,7 +316,10 @@ def recipe_path(recipe: str | Path, also: Sequence[str] = ()) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     """A recipe file whose tables and keys are all known."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = checked(dict[str, Any], parse_toml(file_bytes(path)))
+        models, datasets = _tables(content, "models"), _tables(content, "datasets")
+        of_both = [_tables(models[name], "datasets", f"models.{name}.") for name in models]
+        defaults = checked(dict[str, Any], content.get("defaults", {}), "defaults")
     except (OSError, ValueError) as error:
         raise RecipeError(
             str(path), f"cannot be read ({error})", way_out="name a TOML file with a recipe"
@@ -323,11 +327,17 @@ def _read(path: Path) -> dict[str, Any]:
     for table in content:
         if table not in ("description", "defaults", "models", "datasets"):
             raise UnknownNameError(f"{path.name}, table", table, ("defaults", "models", "datasets"))
-    models = content.get("models", {})
-    tables = [content.get("defaults", {}), *content.get("datasets", {}).values()]
-    for table in models.values():
-        tables += [{k: v for k, v in table.items() if k != "datasets"}]
-        tables += table.get("datasets", {}).values()
-    for table in tables:
-        check_settings(table, path.name)
+    of_models = [{k: v for k, v in t.items() if k != "datasets"} for t in models.values()]
+    in_models = [table for tables in of_both for table in tables.values()]
+    for settings in (defaults, *datasets.values(), *of_models, *in_models):
+        check_settings(settings, path.name)
     return content
+
+
+def _tables(content: Mapping[str, Any], name: str, place: str = "") -> dict[str, dict[str, Any]]:
+    """The tables within a table; none where it is not there.
+
+    Raises:
+        ValueError: It has anything else.
+    """
+    return checked(dict[str, dict[str, Any]], content.get(name, {}), f"{place}{name}")

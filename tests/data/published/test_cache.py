@@ -12,7 +12,7 @@ import pytest
 from nodewise.data.published import cache
 from nodewise.data.published.cache import cached
 from nodewise.data.published.catalog import Dataset
-from nodewise.data.published.readers import RawGraph
+from nodewise.data.published.readers import RawGraph, read_planetoid
 from nodewise.errors import RawFileError
 from tests.data.raw_files import mini_dataset, planetoid_files, write_files
 
@@ -149,3 +149,15 @@ def test_nothing_is_written_into_the_data_root(setting: Setting) -> None:
     before = sorted(setting.root.rglob("*"))
     setting.load()
     assert sorted(setting.root.rglob("*")) == before
+
+
+def test_a_cache_with_wrong_offsets_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODEWISE_CACHE", str(tmp_path))
+    graph = read_planetoid(planetoid_files())
+    broken = graph.x.copy()
+    broken.indptr[1:-1], broken.indptr[-1] = 10**9, 0
+    cache.cached("mini", (), tmp_path, lambda: replace(graph, x=broken))
+    again = cache.cached("mini", (), tmp_path, lambda: graph)
+    assert np.array_equal(again.x.toarray(), graph.x.toarray())

@@ -67,7 +67,7 @@ def test_a_later_file_must_have_as_many_features(tmp_path: Path) -> None:
         nw.read_graph(tmp_path / "graph.npz", preprocessing=fitted)
 
 
-def test_weights_are_told_whether_used_or_not(tmp_path: Path) -> None:
+def test_weights_are_reported_whether_used_or_not(tmp_path: Path) -> None:
     weights = np.array([0.5, 0.5, 2.0])
     graph = read(tmp_path, x=X, edges=PAIRS, edge_weight=weights)
     assert graph.summary.notes == ("edge_weight of edges not used; --weight edge_weight uses it",)

@@ -19,7 +19,7 @@ def test_a_sound_graph_is_passed_on_unchanged() -> None:
     assert graph.preprocessing.feature_names == tuple(data.feature_names)
 
 
-def test_directions_repeats_and_the_unlabeled_are_told() -> None:
+def test_directions_repeats_and_the_unlabeled_are_reported() -> None:
     edges = torch.tensor([[0, 0, 1], [1, 1, 2]])
     graph = nw.read_graph(Data(x=torch.ones(4, 1), edge_index=edges))
     assert graph.summary.directed and graph.summary.edges == 2

@@ -76,14 +76,14 @@ def test_a_split_stays_what_it_was() -> None:
     assert split.sha256()[:12] == "0eff45dae217"
 
 
-def test_classes_of_two_nodes_are_told() -> None:
+def test_classes_of_two_nodes_are_reported() -> None:
     _, sentence = nw.sensible_split([0, 0, 1, 1, 1])
     assert "1 classes of two nodes have none to test" in sentence
 
 
-@pytest.mark.parametrize(("y", "said"), [([0, 0, 1], "only node"), ([-1, -1], "no node has a")])
-def test_labels_that_cannot_be_split(y: list[int], said: str) -> None:
-    with pytest.raises(SplitError, match=said):
+@pytest.mark.parametrize(("y", "problem"), [([0, 0, 1], "only node"), ([-1, -1], "no node has a")])
+def test_labels_that_cannot_be_split(y: list[int], problem: str) -> None:
+    with pytest.raises(SplitError, match=problem):
         nw.sensible_split(y)
 
 

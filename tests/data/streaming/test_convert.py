@@ -252,6 +252,17 @@ def test_of_repeated_edges_the_first_weight_counts() -> None:
     assert assert_same(files, label="y", weight="w", directed=True).num_edges == 5
 
 
+def test_columns_that_copy_the_label_are_warned_of() -> None:
+    nodes, edges = tables()
+    number = nodes["topic"].map({"math": 3, "physics": 1, "art": 2, "": None})
+    random = pd.Series(np.random.default_rng(5).integers(0, 9, 300))
+    nodes["copy"] = number.fillna(random).astype(int)
+    nodes["word"] = nodes["topic"].replace("", "none")
+    store = assert_same(write(nodes, edges), label="topic")
+    warned = " ".join(store.meta["reading"]["warnings"])
+    assert "'copy' determines the label" in warned and "'word' determines the label" in warned
+
+
 def test_a_store_that_is_there_is_replaced_by_a_complete_one_only() -> None:
     files = write(*tables())
     before = convert(files, label="topic").store.sha256
@@ -271,9 +282,9 @@ def test_what_a_killed_conversion_left_is_removed() -> None:
 
 
 def test_too_little_memory_is_said_before_it_is_used() -> None:
-    with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.6GB or more"):
-        Budget(parse_memory("500MB"))
-    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*3\.7GB or more"):
+    with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.7GB or more"):
+        Budget(parse_memory("600MB"))
+    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*3\.8GB or more"):
         Budget(parse_memory("2GB")).check(50_000_000)
     Budget(parse_memory("4GB")).check(50_000_000)
 

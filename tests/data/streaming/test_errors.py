@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nodewise as nw
+import nodewise.data.streaming.convert as streaming
 from nodewise.data.options import ReadOptions
 from nodewise.data.sources.input_file import InputFile
 from nodewise.data.streaming.budget import Budget
@@ -76,3 +78,17 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a file"):
         check_free(tmp_path / "precious.txt", force=True)
     check_free(tmp_path / "new", force=False)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "x.npy").write_bytes(b"half")  # of a conversion that was killed
+    check_free(tmp_path / "new", force=False)
+
+
+def test_features_that_the_disk_has_no_room_for_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = BrokenTable("none").write(tmp_path)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(streaming, "disk_usage", lambda folder: usage(99, 67, 32))
+    with pytest.raises(InputError, match=r"3 of 4 nodes need 0.0 GB, and the disk has 0.0 GB left"):
+        convert(arguments, tmp_path / "store")
+    assert not (tmp_path / "store").exists()

@@ -101,14 +101,14 @@ def test_the_files_of_the_released_program(tmp_path: Path, name: str, directed: 
     assert torch.equal(again.data.x, graph.data.x) and torch.equal(again.data.y, graph.data.y)
     assert torch.equal(again.data.edge_index, graph.data.edge_index)
     assert list(again.ids) == list(map(str, graph.ids))
-    told = "; ".join(written.notes)
-    assert "0 a, 1 b" in told and "the split is left out" in told
+    notes = "; ".join(written.notes)
+    assert "0 a, 1 b" in notes and "the split is left out" in notes
 
 
 def test_names_become_numbers_there_and_weights_are_left_out(tmp_path: Path) -> None:
     written = nw.write_graph(read(weight="strength"), tmp_path / "graph.node")
-    told = "; ".join(written.notes)
-    assert "numbered from 0" in told and "weights of edges are left out" in told
+    notes = "; ".join(written.notes)
+    assert "numbered from 0" in notes and "weights of edges are left out" in notes
     assert nw.read_graph(**written.options).ids == tuple(map(str, range(9)))
 
 

@@ -40,10 +40,10 @@ def test_the_written_weights_are_scikit_learns(classes: int) -> None:
     embedding = model.embedding - model.embedding.mean(0)
     parts = [part / part.square().sum(1).mean().sqrt() for part in (embedding, x)]
     rows = torch.cat([parts[0], 2 * parts[1]], 1).double().numpy()
-    judge = LogisticRegression(C=10.0, max_iter=2000).fit(rows[train], y[train].numpy())
+    reference = LogisticRegression(C=10.0, max_iter=2000).fit(rows[train], y[train].numpy())
     ours = model(x).softmax(1).detach().numpy()
-    np.testing.assert_allclose(ours, judge.predict_proba(rows), atol=1e-3)
-    assert fit.val_accuracy == judge.score(rows[val], y[val].numpy())
+    np.testing.assert_allclose(ours, reference.predict_proba(rows), atol=1e-3)
+    assert fit.val_accuracy == reference.score(rows[val], y[val].numpy())
 
 
 def test_the_best_on_validation_is_chosen_and_written() -> None:

@@ -28,7 +28,7 @@ def test_attention_by_name_serves_pairs() -> None:
 
 
 def test_scores_of_messages_take_the_loop_as_the_centre() -> None:
-    """The released LGAT by hand: node 0 hears node 1 and itself."""
+    """The released LGAT by hand: node 0 receives messages from node 1 and itself."""
     torch.manual_seed(0)
     x = torch.randn(2, 3)
     conv = LocalizedConv(3, 4, Gat(4, scores="messages"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from hypothesis import given, settings
 from torch import Tensor
-from torch_geometric.utils import softmax as judge
+from torch_geometric.utils import softmax as pyg_softmax
 
 from nodewise.nn.aggregators.scores import softmax
 from nodewise.nn.block import Block
@@ -18,4 +18,4 @@ def test_softmax_is_that_of_pyg(graph: tuple[Tensor, int]) -> None:
     neighbors = Neighborhood.from_edges(edge_index, nodes)
     scores = 50 * torch.randn(neighbors.num_edges, 2, dtype=torch.float64)
     ours = softmax(scores, Block(neighbors, None))
-    torch.testing.assert_close(ours, judge(scores, neighbors.target, num_nodes=nodes))
+    torch.testing.assert_close(ours, pyg_softmax(scores, neighbors.target, num_nodes=nodes))

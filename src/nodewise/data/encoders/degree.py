@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.sources.source import SourceTable
 
@@ -35,6 +36,10 @@ class DegreeColumn(Encoder):
     def names(self) -> tuple[str, ...]:
         """The highest degree of each step."""
         return tuple(f"degree<={2**step // 2}" for step in range(self.steps))
+
+    def check(self) -> None:
+        """Check that there is a step, and not more than degrees of 64 bits need."""
+        expect(1 <= self.steps <= 66, "steps", "from 1 to 66", self.steps)
 
     def encode(self, table: SourceTable) -> EncodedColumn:
         """A feature for each step."""

@@ -53,6 +53,13 @@ class Encoder:
         """
         raise NotImplementedError
 
+    def check(self) -> None:
+        """Check what the types of the fields do not say; a file may say anything.
+
+        Raises:
+            Mismatch: A field cannot be right.
+        """
+
     def to_dict(self) -> dict[str, Any]:
         """Its kind and fields, as plain data for JSON."""
         return {"kind": self.kind, **asdict(self)}

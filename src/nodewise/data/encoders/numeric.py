@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import Missing
 from nodewise.data.sources.cells import numbers_in
@@ -19,6 +20,7 @@ _FILL: dict[Missing, Callable[[NDArray[np.float64]], Any]] = {
     "median": np.median,
     "zero": lambda _: 0.0,
 }
+_HUGE = 1e30  # features are float32
 _WAY_OUT = "correct the cell, or leave the column out of the features"
 
 
@@ -37,6 +39,13 @@ class NumericColumn(Encoder):
     fill: float | None = None
     mean: float = 0.0
     scale: float = 1.0
+
+    def check(self) -> None:
+        """Check that the numbers fit, and that the scale is no zero."""
+        for name in ("fill", "mean", "scale"):
+            value = getattr(self, name) or 0.0
+            expect(abs(value) <= _HUGE, name, f"at most {_HUGE:g}", value)
+        expect(self.scale > 0, "scale", "above 0", self.scale)
 
     @classmethod
     def fit(cls, table: SourceTable, column: str, missing: Missing, scale: bool) -> NumericColumn:
@@ -113,7 +122,7 @@ class NumericColumn(Encoder):
                 value=written,
                 way_out="fill it in, or choose missing (--missing): mean, median or zero",
             )
-        huge = np.abs(numbers) > 1e30
+        huge = np.abs(numbers) > _HUGE
         if huge.any():
             raise table.error(
                 "is beyond what features can hold",

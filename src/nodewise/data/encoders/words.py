@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import TextAs
 from nodewise.data.sources.source import SourceTable
@@ -81,6 +82,12 @@ class WordsColumn(Encoder):
             order = (-np.array([counts[word] for word in known])).argsort()[:max_words]
             known = [known[i] for i in np.sort(order)]
         return cls(column, text_as, tuple(known), _idf(rows, texts_with, known, text_as))
+
+    def check(self) -> None:
+        """Check that words are different, and that TF-IDF has a weight for each."""
+        expect(len(set(self.words)) == len(self.words) > 0, "words", "different", len(self.words))
+        wanted = len(self.words) if self.text_as == "tfidf" else 0
+        expect(len(self.idf) == wanted, "idf", f"a list of {wanted}", len(self.idf))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ SHA256: Final = {
 
 
 @dataclass(frozen=True)
-class Counts:
+class GraphSizes:
     """The size of a graph; an edge and its reverse count once."""
 
     nodes: int
@@ -61,7 +61,7 @@ class Counts:
     classes: int
 
     @classmethod
-    def of(cls, graph: RawGraph) -> Counts:
+    def of(cls, graph: RawGraph) -> GraphSizes:
         """Count what is in `graph`."""
         nodes, features = graph.x.shape
         return cls(nodes, graph.edge_index.shape[1] // 2, features, int(graph.y.max()) + 1)
@@ -89,7 +89,7 @@ class Dataset:
     source: str
     read: Callable[[Mapping[str, bytes]], RawGraph]
     files: tuple[RawFile, ...] = ()
-    counts: Counts | None = None
+    counts: GraphSizes | None = None
     class_names: tuple[str, ...] | None = None
     default_stored: int | None = None
     per_class: int = 20
@@ -109,11 +109,11 @@ class Dataset:
         """
         read = partial(self._read, root)
         graph = cached(self.name, self.files, root, read) if self.files else read()
-        if self.counts not in (None, Counts.of(graph)):
+        if self.counts not in (None, GraphSizes.of(graph)):
             raise RawFileError(
                 self.name,
                 f"the raw files should hold {self.counts}",
-                value=Counts.of(graph),
+                value=GraphSizes.of(graph),
                 way_out=f"delete them under {root}, and they are downloaded again",
             )
         return replace(graph, class_names=graph.class_names or self.class_names)
@@ -211,7 +211,7 @@ _TABLE = (
         source="https://github.com/kimiyoung/planetoid",
         read=read_planetoid,
         files=_planetoid("cora"),
-        counts=Counts(2708, 5278, 1433, 7),
+        counts=GraphSizes(2708, 5278, 1433, 7),
         class_names=_CORA_CLASSES,
         default_stored=0,
     ),
@@ -220,7 +220,7 @@ _TABLE = (
         source="https://github.com/kimiyoung/planetoid",
         read=read_planetoid,
         files=_planetoid("citeseer"),
-        counts=Counts(3327, 4552, 3703, 6),
+        counts=GraphSizes(3327, 4552, 3703, 6),
         class_names=_CITESEER_CLASSES,
         default_stored=0,
     ),
@@ -229,21 +229,21 @@ _TABLE = (
         source="https://github.com/shchur/gnn-benchmark",
         read=read_gnn_benchmark,
         files=_gnn_benchmark("amazon/amazon_electronics_computers.npz"),
-        counts=Counts(13381, 245778, 767, 10),
+        counts=GraphSizes(13381, 245778, 767, 10),
     ),
     Dataset(
         name="chameleon",
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("wikipedia/chameleon.npz"),
-        counts=Counts(2277, 31371, 2325, 5),
+        counts=GraphSizes(2277, 31371, 2325, 5),
     ),
     Dataset(
         name="chameleon-filtered",
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("wikipedia/chameleon_filtered.npz"),
-        counts=Counts(890, 8854, 2325, 5),
+        counts=GraphSizes(890, 8854, 2325, 5),
         default_stored=0,
     ),
     Dataset(
@@ -251,7 +251,7 @@ _TABLE = (
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("heterophilous/squirrel_filtered.npz"),
-        counts=Counts(2223, 46998, 2089, 5),
+        counts=GraphSizes(2223, 46998, 2089, 5),
         default_stored=0,
     ),
     Dataset(
@@ -259,7 +259,7 @@ _TABLE = (
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("heterophilous/actor.npz"),
-        counts=Counts(7600, 26659, 932, 5),
+        counts=GraphSizes(7600, 26659, 932, 5),
         default_stored=0,
     ),
     Dataset(
@@ -267,7 +267,7 @@ _TABLE = (
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("heterophilous/minesweeper.npz"),
-        counts=Counts(10000, 39402, 7, 2),
+        counts=GraphSizes(10000, 39402, 7, 2),
         default_stored=0,
     ),
     Dataset(
@@ -275,7 +275,7 @@ _TABLE = (
         source="https://github.com/yandex-research/heterophilous-graphs",
         read=read_heterophilous,
         files=_heterophilous("heterophilous/cornell.npz"),
-        counts=Counts(183, 277, 1703, 5),
+        counts=GraphSizes(183, 277, 1703, 5),
         default_stored=0,
     ),
     Dataset(
@@ -283,7 +283,7 @@ _TABLE = (
         source="https://github.com/shchur/gnn-benchmark",
         read=partial(read_gnn_benchmark, names=("attr_names",)),
         files=_gnn_benchmark("coauthor/ms_academic_cs.npz"),
-        counts=Counts(18333, 81894, 6805, 15),
+        counts=GraphSizes(18333, 81894, 6805, 15),
         class_names=_COAUTHOR_CLASSES,
     ),
 )

@@ -59,6 +59,7 @@ class InputFile:
             GraphError: It is the folder of a store that is damaged or was not completed.
         """
         path = path.expanduser()
+        _check_name(path)
         if path.is_dir() and was_to_be_store(path):
             return cls(path, b"", str(read_meta(path)["sha256"]))
         _check_is_file(path)
@@ -181,6 +182,15 @@ def damaged_gzip(path: Path) -> TableError:
     return TableError(
         str(path), "is a damaged or truncated gzip file", way_out="compress or copy it again"
     )
+
+
+def _check_name(path: Path) -> None:
+    """Check that a file's name can be written into a run's configuration."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        way_out = "rename it, or the folder"
+        raise TableError(str(path), "has a name that is not UTF-8", way_out=way_out) from error
 
 
 def _check_is_file(path: Path) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
+from nodewise.data.sources.npz_members import NpzMembers
 from nodewise.data.sources.source import listed
 from nodewise.errors import TableError
 
@@ -28,7 +29,7 @@ class NpzArrays:
 
     Args:
         path: The file, for errors.
-        arrays: Its arrays by name, without those that would run code when opened.
+        arrays: Its arrays by name, loaded when they are asked for.
     """
 
     path: Path
@@ -41,24 +42,7 @@ class NpzArrays:
         Raises:
             TableError: It is damaged, or not an npz file.
         """
-        arrays = {}
-        try:
-            # Opened here, since NumPy leaves a file open that it cannot read.
-            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as npz:
-                for name in npz.files:
-                    try:
-                        member = npz[name]
-                    except ValueError:  # NumPy's answer to a pickle
-                        continue
-                    if isinstance(member, np.ndarray):  # other files come as their bytes
-                        arrays[name] = member
-        except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy
-            raise TableError(
-                str(path),
-                f"is damaged, or not an npz file ({type(error).__name__}: {error})",
-                way_out="save or copy it again",
-            ) from error
-        return cls(path, arrays)
+        return cls(path, NpzMembers(path))
 
     def features(self) -> Any:
         """The features, as an array or a scipy CSR matrix (nodes, features).
@@ -66,18 +50,18 @@ class NpzArrays:
         Raises:
             TableError: There are none, or they are no matrix of numbers.
         """
-        found = self._csr("attr", np.float32)
-        if found is None:
-            name, found = self._first("features", _X, ("attr_data", *_X))
-            self.checks.array(name, found, kinds="buif", shape=(None, None))
-        if found.shape[1] > WIDEST:
+        matrix = self._csr("attr", np.float32)
+        if matrix is None:
+            name, matrix = self._first("features", _X, ("attr_data", *_X))
+            self.checks.array(name, matrix, kinds="buif", shape=(None, None))
+        if matrix.shape[1] > WIDEST:
             raise self.error(
                 f"has more than {WIDEST} features",
-                value=found.shape[1],
+                value=matrix.shape[1],
                 way_out="leave out the columns that are zero everywhere",
             )
         with np.errstate(over="ignore"):
-            return found.astype(np.float32)
+            return matrix.astype(np.float32)
 
     def ends(self, num_nodes: int) -> NDArray[np.int64]:
         """The ends of the edges, shape (2, edges).
@@ -104,11 +88,11 @@ class NpzArrays:
         Raises:
             TableError: They are no integers of 64 bits, or not one for a node.
         """
-        found = self._find(_Y)
-        if found is None:
+        named = self._find(_Y)
+        if named is None:
             return None
-        self.checks.index(*found, shape=(None,), least=-(1 << 63))
-        return found[1].astype(np.int64)
+        self.checks.index(*named, shape=(None,), least=-(1 << 63))
+        return named[1].astype(np.int64)
 
     def mask(self, part: str) -> NDArray[np.bool_] | None:
         """The nodes of a part of the split; the first split where several are stored.
@@ -116,19 +100,19 @@ class NpzArrays:
         Raises:
             TableError: It is no mask.
         """
-        found = self._find((f"{part}_mask", f"{part}_masks"))
-        if found is None:
+        named = self._find((f"{part}_mask", f"{part}_masks"))
+        if named is None:
             return None
-        name, mask = found
+        name, mask = named
         first = mask[0] if mask.ndim == 2 and len(mask) else mask
         self.checks.array(name, first, kinds="buif", shape=(None,))
         return first.astype(np.bool_)
 
     def names(self, name: str, count: int) -> tuple[str, ...] | None:
         """The names of features or classes, if there are as many as that."""
-        found = self.arrays.get(name)
-        fits = found is not None and found.shape == (count,)
-        return tuple(map(str, found)) if found is not None and fits else None
+        names = self.arrays.get(name)
+        fits = names is not None and names.shape == (count,)
+        return tuple(map(str, names)) if names is not None and fits else None
 
     def ids(self, count: int) -> tuple[Any, ...]:
         """The ids of the nodes, texts or integers, else their numbers.
@@ -136,20 +120,16 @@ class NpzArrays:
         Raises:
             TableError: There are more or fewer than nodes, or one twice.
         """
-        found = self.arrays.get("node_ids")
-        if found is None:
+        ids = self.arrays.get("node_ids")
+        if ids is None:
             return tuple(range(count))
-        if (
-            found.shape != (count,)
-            or found.dtype.kind not in "iuU"
-            or len(np.unique(found)) < count
-        ):
+        if ids.shape != (count,) or ids.dtype.kind not in "iuU" or len(np.unique(ids)) < count:
             raise self.error(
                 f"node_ids are not {count} different names",
-                value=f"{found.dtype} of shape {found.shape}",
+                value=f"{ids.dtype} of shape {ids.shape}",
                 way_out="give every node a unique id, a text or an integer",
             )
-        return tuple(found.tolist())
+        return tuple(ids.tolist())
 
     def weights(self, name: str, count: int) -> NDArray[np.float64]:
         """The weights of the edges, shape (edges,).
@@ -157,34 +137,34 @@ class NpzArrays:
         Raises:
             TableError: There is no such array, or it does not have a number for every edge.
         """
-        found = self.arrays.get(name)
-        if found is None:
+        weights = self.arrays.get(name)
+        if weights is None:
             raise self._lacks("weights", (name,))
-        fits = found.shape == (count,) and found.dtype.kind in "buif"
-        if not fits or not bool(((found >= 0) & np.isfinite(found)).all()):
+        fits = weights.shape == (count,) and weights.dtype.kind in "buif"
+        if not fits or not bool(((weights >= 0) & np.isfinite(weights)).all()):
             raise self.error(
                 f"{name} does not have a number, 0 or more, for each of {count} edges",
-                value=f"{found.dtype} of shape {found.shape}",
+                value=f"{weights.dtype} of shape {weights.shape}",
                 way_out="give every edge a weight, in the order of the edges",
             )
-        return found.astype(np.float64)
+        return weights.astype(np.float64)
 
     def unused_weights(self, count: int) -> Iterator[str]:
         """The arrays that seem to have a weight for each edge; ones alone are none."""
         for name in _WEIGHTS:
-            found = self.arrays.get(name, np.ones(0))
-            fits = found.shape == (count,) and found.dtype.kind in "buif"
-            if fits and np.any(found != 1):
+            weights = self.arrays.get(name, np.ones(0))
+            fits = weights.shape == (count,) and weights.dtype.kind in "buif"
+            if fits and np.any(weights != 1):
                 yield name
 
     @property
     def directed(self) -> bool:
         """Whether the file says that edges have a direction."""
-        found = self.arrays.get("directed")
-        if found is None:
+        directed = self.arrays.get("directed")
+        if directed is None:
             return False
-        self.checks.array("directed", found, kinds="buif", shape=(None,) * found.ndim)
-        return bool(found.any())
+        self.checks.array("directed", directed, kinds="buif", shape=(None,) * directed.ndim)
+        return bool(directed.any())
 
     @property
     def checks(self) -> ArrayChecks:
@@ -213,10 +193,10 @@ class NpzArrays:
     def _first(
         self, what: str, names: Sequence[str], known: Sequence[str]
     ) -> tuple[str, NDArray[Any]]:
-        found = self._find(names)
-        if found is None:
+        named = self._find(names)
+        if named is None:
             raise self._lacks(what, known)
-        return found
+        return named
 
     def _lacks(self, what: str, names: Sequence[str]) -> TableError:
         return self.error(

@@ -102,7 +102,9 @@ class ParquetSource(Source):
         try:
             # An index that pandas saved is read as a column, like any other.
             with self._opened() as file:
-                frame = file.read().to_pandas(ignore_metadata=True)
+                table = file.read()
+                table.validate(full=True)  # texts may not be UTF-8
+                frame = table.to_pandas(ignore_metadata=True)
         except Exception as error:
             raise self._broken(error) from error
         return self.block(FrameSource(self.name, frame).read(as_text).frame)

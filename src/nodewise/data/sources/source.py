@@ -70,7 +70,7 @@ class Source:
         raise NotImplementedError
 
     def column(self, asked: str, role: str) -> str:
-        """The column that was asked for.
+        """A column of the table.
 
         Raises:
             TableError: There is none of that name; the error names the nearest.

@@ -19,8 +19,9 @@ from nodewise.data.sources.input_file import damaged_gzip, unpacked, unreadable
 from nodewise.data.sources.source import Source, SourceTable, among
 from nodewise.errors import TableError
 
-# What people write for a number they do not have. In columns of names only an empty cell is
+# Usual texts for a missing number. In columns of names only an empty cell is
 # missing: NA is Namibia, and None may be a name.
+_CHUNK, _LONGEST = 1 << 20, 1 << 24  # bytes
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "None")
 
 
@@ -214,15 +215,30 @@ class TextLines:
             stream: The file, from its first byte.
 
         Raises:
-            TableError: A quote does not end.
+            TableError: A quote does not end, or a line has no end for many megabytes.
         """
         count = 0
-        while chunk := stream.read(1 << 20):
+        for chunk in self._bounded(stream):
             count += chunk.count(b'"')
         if count % 2:  # a lone quote within a cell, 5" long, is harmless
             from_start = replace(self.dialect, first_row=0)
             for _ in TextLines(self.path, from_start)._records(strict=True):
                 pass
+
+    def _bounded(self, stream: BinaryIO) -> Iterator[bytes]:
+        """The file in chunks, as long as its lines end: readers have to hold a line in memory.
+
+        A few bytes of gzip may be a line of gigabytes.
+        """
+        line, length = 1, 0
+        while chunk := stream.read(_CHUNK):
+            last = chunk.rfind(b"\n")
+            length = length + len(chunk) if last < 0 else len(chunk) - last - 1
+            line += chunk.count(b"\n")
+            if length > _LONGEST:
+                problem = f"has no end after {_LONGEST >> 20} megabytes"
+                raise self._error(line, problem)
+            yield chunk
 
     def diagnosis(self, reason: object) -> TableError:
         """The error for a file that Arrow cannot read; it has `reason` if no line is wrong."""

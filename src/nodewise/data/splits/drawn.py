@@ -47,7 +47,7 @@ def random_split(
     if val + test > len(rest) or test < 0:
         raise SplitError(
             "y",
-            f"{val} validation and {max(test, 0)} test nodes are asked for, but {len(rest)} labels "
+            f"{val} validation and {max(test, 0)} test nodes are requested, but {len(rest)} labels "
             f"are left after {len(train)} training nodes",
             value=len(rest),
             way_out="ask for fewer, or test=None for the rest",
@@ -160,7 +160,7 @@ def _first_of_each_class(
         if len(members) < per_class:
             raise SplitError(
                 "y",
-                f"{per_class} training nodes per class are asked for, but class {label} has "
+                f"{per_class} training nodes per class are requested, but class {label} has "
                 f"{len(members)}",
                 value=len(members),
                 way_out=f"ask for per_class={len(members)} or fewer, or label more nodes",

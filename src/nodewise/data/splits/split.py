@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from nodewise.checked import Count, checked
 from nodewise.data.splits.checks import check_apart, node_numbers, selected
 from nodewise.errors import SplitError
-from nodewise.io import replacing
+from nodewise.io import file_bytes, parse_json, replacing
 from nodewise.randomness import FrozenRandom
 
 if TYPE_CHECKING:
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "val", "test")
 _FORMAT = "nodewise split 1"
+
+
+class _Content(TypedDict):
+    """A split as JSON."""
+
+    sha256: str
+    train: list[Count]
+    val: list[Count]
+    test: list[Count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +188,8 @@ def check_below(name: str, nodes: NDArray[np.int64], num_nodes: int) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        return dict(checked(_Content, parse_json(file_bytes(path))))
     except (OSError, ValueError) as error:
         raise SplitError(
-            str(path), f"cannot be read ({error})", way_out="name a file that Split.save wrote"
+            str(path), f"is not a split ({error})", way_out="name a file that Split.save wrote"
         ) from error
-    if not isinstance(content, dict) or not {"sha256", *PARTS} <= content.keys():
-        raise SplitError(str(path), "is not a split", way_out="name a file that Split.save wrote")
-    return content

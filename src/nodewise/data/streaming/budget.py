@@ -11,8 +11,8 @@ from nodewise.errors import InputError
 _UNITS: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS_OF_TWO: Final = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 # Python with torch, pandas and Arrow, before anything is read.
-_BASE: Final = 450 * 10**6
-_LEAST: Final = 600 * 10**6
+_BASE: Final = 520 * 10**6
+_LEAST: Final = 700 * 10**6
 # Of a node while features are fitted: a column of numbers with its copies, its label, its degree.
 _OF_NODE: Final = 64
 

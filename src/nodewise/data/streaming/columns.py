@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from nodewise.data.columns import MANY, ColumnFacts, Columns, is_foreign, is_numeric
 from nodewise.data.encoders.category import CategoryColumn
@@ -44,7 +43,10 @@ class StreamedColumns(Columns):
     def facts(self, column: str) -> ColumnFacts:
         """What decides whether a column is a feature."""
         self._seen += 1
-        self._show("reading columns", min(self._seen, len(self._nodes.columns)), 0)
+        self._show("reading columns", self._seen, len(self._nodes.columns))
+        numbers = self._nodes.numbers(column)
+        if numbers is not None:
+            return ColumnFacts(column, self._nodes.num_rows, numbers, numbers, 0, "", None, 0)
         found = _Facts(column)
         for table in self._blocks(column):
             found.add(table.frame[column])
@@ -80,25 +82,20 @@ class StreamedColumns(Columns):
                 yield leak_warning(column, columns, share, count)
 
     def _few_names(self, column: str, labels: Labels) -> Any:
-        """The names in a column; None if labeled nodes have too many distinct ones for labels."""
-        seen: dict[str, int] = {}
-        codes: list[NDArray[np.int32]] = []
-        start, most = 0, most_values(labels)
-        for table in self._blocks(column):
-            cells = table.frame[column]
-            known = labels.y[start : start + len(cells)] >= 0
-            if is_numeric(cells) and cells[known].nunique() > most:
+        """The names of labeled nodes; None if they have too many distinct ones for labels."""
+        names = np.full(self._nodes.num_rows, "", dtype=object)
+        seen, most = set[str](), most_values(labels)
+        for start, table in self._nodes.blocks([column]):
+            known = np.flatnonzero(labels.y[start : start + len(table.frame)] >= 0)
+            cells = table.frame[column].iloc[known]
+            if is_numeric(cells) and cells.nunique() > most:
                 return None  # before numbers become texts, which takes longer
-            found, distinct = pd.factorize(names_in(cells))
-            number = np.array([seen.setdefault(name, len(seen)) for name in distinct], np.int32)
-            codes.append(number[found])
-            # Without a label a node's value does not count, so the rest is left to `determined`.
-            labeled = sum(bool(name) for name in distinct[np.unique(found[known])])
-            if labeled > most:
+            codes, distinct = pd.factorize(names_in(cells))
+            seen.update(distinct)
+            if len(seen - {""}) > most:
                 return None
-            start += len(cells)
-        names = np.array(list(seen), dtype=object)
-        return pd.Series(names[np.concatenate(codes)])
+            names[start + known] = np.asarray(distinct, dtype=object)[codes]
+        return pd.Series(names, dtype=object)
 
     def _blocks(self, column: str) -> Iterator[SourceTable]:
         return (table for _, table in self._nodes.blocks([column]))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
+from shutil import disk_usage, rmtree
 from typing import Any, Final
 
 import numpy as np
@@ -28,14 +28,14 @@ from nodewise.data.sources.input_file import InputFile
 from nodewise.data.sources.open_source import open_source
 from nodewise.data.store import PREPROCESSING, GraphStore
 from nodewise.data.store_meta import META, UNFINISHED
-from nodewise.data.store_writer import StoreWriter, remove_store
+from nodewise.data.store_writer import ARRAYS, StoreWriter, remove_store
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.edge_sort import EdgeSorter
 from nodewise.data.streaming.encode import FittedNodes, NodeEncoder, fit_nodes
 from nodewise.data.streaming.rows import NodeRows, read_edges, read_nodes
 from nodewise.data.streaming.table import Show, StreamedTable, stream_nodes
 from nodewise.data.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import telling_swapped_tables
+from nodewise.data.swapped import detecting_swapped_tables
 from nodewise.data.writers.store import not_writable, reading_of
 from nodewise.errors import InputError
 
@@ -81,7 +81,7 @@ def convert_tables(
     """
     sources = open_source(nodes, "nodes"), open_source(edges, "edges", header=False)
     small = sum(file.path.stat().st_size for file in (nodes, edges)) < _SMALL
-    swapped = telling_swapped_tables(*sources, options.roles) if small else nullcontext()
+    swapped = detecting_swapped_tables(*sources, options.roles) if small else nullcontext()
     try:
         with swapped, _working_in(folder) as parts:
             work = _Conversion(*sources, options, parts, budget, fitted, show)
@@ -102,9 +102,9 @@ def check_free(folder: Path, force: bool) -> None:
         raise InputError(str(folder), "is a file", way_out="choose another name")
     if (folder / META).exists() and not force:
         raise InputError(str(folder), "is a store already", way_out="use --force to replace it")
-    others = {UNFINISHED, ".lock"} if folder.is_dir() else set()
     if folder.is_dir() and not (folder / META).exists():
-        strange = sorted(path.name for path in folder.iterdir() if path.name not in others)
+        ours = {UNFINISHED, ".lock", PREPROCESSING, *(f"{array}.npy" for array in ARRAYS)}
+        strange = sorted(path.name for path in folder.iterdir() if path.name not in ours)
         if strange:
             raise InputError(
                 str(folder),
@@ -184,6 +184,7 @@ class _Conversion:
         fit: FittedNodes,
     ) -> None:
         writer.name_features(fit.preprocessing.feature_names)
+        _check_room(self.folder, table.num_rows, len(fit.preprocessing.feature_names))
         labels, part = rows.labels.y, rows.part
         for block in encoder.blocks(table):
             nodes = slice(block.start, block.start + len(block.x))
@@ -221,6 +222,18 @@ def _summary(
     split = None if rows.given is None else rows.given.split
     about = (fit.preprocessing, split, fit.left_out, notes, fit.warnings)
     return summarize(Parts((), None, edges, rows.labels, *about))
+
+
+def _check_room(folder: Path, num_nodes: int, width: int) -> None:
+    """Check that the disk has room for the features, before hours are spent on writing them."""
+    needed, free = 4 * num_nodes * width, disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            "features",
+            f"{width:,} of {num_nodes:,} nodes need {needed / 1e9:.1f} GB, and the disk has "
+            f"{free / 1e9:.1f} GB left",
+            way_out="make room, or take fewer: --features, --max-vocabulary",
+        )
 
 
 @contextmanager

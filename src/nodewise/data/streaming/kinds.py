@@ -73,6 +73,13 @@ class ColumnKind:
         return self._converted(texts, self._possible[0]).cast(kind, safe=False)
 
     @property
+    def numbers(self) -> int | None:
+        """How many cells are numbers, of a column of numbers and empty cells; else None."""
+        kind = self.type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        return self._given if is_number else None
+
+    @property
     def is_object(self) -> bool:
         """Whether pandas holds its cells as objects, whatever a block of them looks like."""
         return bool(pa.types.is_boolean(self.type) and self._missing)
@@ -94,7 +101,8 @@ class ColumnKind:
             if compute.any(compute.match_substring(cells, ".")).as_py():
                 raise pa.ArrowInvalid("a decimal point")
             cells = compute.replace_substring(cells, self._decimal, ".")
-        cells = compute.if_else(_is_missing(texts), pa.scalar(None, pa.string()), cells)
+        if self._missing:
+            cells = compute.if_else(_is_missing(texts), pa.scalar(None, pa.string()), cells)
         return cells.cast(kind)
 
 

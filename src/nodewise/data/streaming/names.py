@@ -41,7 +41,7 @@ def hashes(names: Any) -> NDArray[np.uint64]:
 class NameTable:
     """The names of the nodes, and the number of each.
 
-    Names are added in blocks; `close` builds the table, which is then asked.
+    Names are added in blocks; `close` builds the table, which is then queried.
 
     Args:
         folder: Where the names are written.

@@ -44,6 +44,10 @@ class StreamedTable(ABC):
     def blocks(self, columns: Collection[str]) -> Iterator[tuple[int, SourceTable]]:
         """Some columns, block by block, each with the number of its first row."""
 
+    def numbers(self, column: str) -> int | None:
+        """How many numbers a column has that has no other cells, if that is known."""
+        return None
+
 
 class StreamedText(StreamedTable):
     """A text table that is parsed into a file of Arrow's.
@@ -91,6 +95,11 @@ class StreamedText(StreamedTable):
                     yield start, self.block(frame_of(cells, self._objects), start)
                     start += batch.num_rows
             batches += _MAPPED
+
+    def numbers(self, column: str) -> int | None:
+        """How many numbers a column has that has no other cells, if that is known."""
+        kind = self._kinds.get(column)
+        return None if kind is None else kind.numbers
 
     def _cells(self, name: str, texts: Any) -> Any:
         kind = self._kinds.get(name)

@@ -20,7 +20,7 @@ from nodewise.models.baselines.scikit import (
 
 _SECONDS = 20.0
 _MOST_COLUMNS, _COMPONENTS = 300, 64
-# Trees for each class after which the clock and the validation nodes are asked.
+# Trees for each class after which time and validation score are checked.
 _ROUNDS = (10, 20, 40, 80, 160)
 # Trees as scikit-learn grows them, and small ones, which fit few labels.
 _SETTINGS: Final[tuple[Mapping[str, Any], ...]] = (

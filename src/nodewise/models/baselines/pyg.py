@@ -1,4 +1,4 @@
-"""Two-layer models as people write them with PyG's own layers.
+"""Two-layer models of PyG's layers, as in PyG's examples.
 
 They take dense features and edges, and drop entries before each layer.
 """
@@ -15,7 +15,7 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 class PygGCN(Module):
     """Two `GCNConv` whose normalized edges are computed once, as with `cached=True`.
 
-    Unlike there, another graph gets its own.
+    Unlike there, they are computed again for another graph.
 
     Args:
         in_channels: Size of the input features.

@@ -49,4 +49,4 @@ class AnyAggregation(Aggregator):
                 value=type(self.aggregation).__name__,
                 way_out="take one head",
             )
-        return flat.view(block.neighbors.num_targets, heads, -1)  # type: ignore[no-any-return]
+        return flat.unflatten(1, (heads, flat.size(1) // heads))  # type: ignore[no-any-return]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,11 +22,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from filelock import FileLock
 from llvmlite import binding
 
 from nodewise.ops.compiled import CHECKED, sources_changed
 from nodewise.ops.fused import launch, messages
+from nodewise.ops.kernel_files import are_kept, one_at_a_time
 
 # What each of two processes compiles: about the same time.
 _HERE = ("messages", "messages_backward")
@@ -41,8 +41,7 @@ def _messages(number: Any) -> SimpleNamespace:
         crow=places,
         col=two,
         values=np.ones(2, number),
-        active_ptr=places,
-        active=two,
+        all_columns=False,
         weight=np.ones((1, 1, 2), number),
         scale_code=code,
         scale_expand=expand,
@@ -137,23 +136,12 @@ def compile_ahead(dtype: str, processes: int) -> None:
     if stamp is None:
         _compile_all(dtype, parallel=False)
         return
-    with _one_at_a_time(stamp.with_suffix(".lock")):
+    with one_at_a_time(stamp.with_suffix(".lock")):
         if not stamp.exists():
             _compile_all(dtype, parallel=processes > 1)
-            with suppress(OSError):  # a full disk: the next process will look again
-                stamp.touch()
-
-
-@contextmanager
-def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Wait for another process that compiles the same; where no file can be locked, do not."""
-    lock = FileLock(path)
-    with suppress(OSError):
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+            if are_kept():  # not on a full disk: the next process will look again
+                with suppress(OSError):
+                    stamp.touch()
 
 
 def _compile_all(dtype: str, *, parallel: bool) -> None:
@@ -165,7 +153,8 @@ def _compile_all(dtype: str, *, parallel: bool) -> None:
             _compile(dtype, _THERE)  # it was killed, or could not start
     finally:
         _end(child)
-    print("", file=sys.stderr)
+    if sys.stderr.isatty():
+        print("", file=sys.stderr)
 
 
 def _start_child(dtype: str) -> subprocess.Popen[bytes] | None:
@@ -191,12 +180,12 @@ def _end(child: subprocess.Popen[bytes] | None) -> None:
 
 
 def _report(done: int, count: int) -> None:
-    """One line that counts, on a terminal; elsewhere only its beginning."""
+    """One line that counts, on a terminal; elsewhere without numbers."""
     line = "nodewise: compiling CPU kernels for this machine, once; takes about 20 seconds"
     if sys.stderr.isatty():
         print(f"\r{line} ({done} of {count})", end="", file=sys.stderr, flush=True)
     elif done == 0:
-        print(line, end="", file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)
 
 
 def _compile(
@@ -210,3 +199,4 @@ def _compile(
 
 if __name__ == "__main__":
     _compile(sys.argv[1], tuple(sys.argv[2:]))
+    sys.exit(not are_kept())  # what is not on disk is compiled by the parent, too

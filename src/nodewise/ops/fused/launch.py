@@ -23,7 +23,6 @@ from nodewise.ops.fused.compact import compact as compact_kernel
 from nodewise.ops.fused.layer import (
     SPARE,
     TILE,
-    ActiveColumns,
     Blocks,
     Drop,
     Floats,
@@ -75,14 +74,6 @@ def _rows(inputs: Any) -> Rows:
     return Rows(flat(inputs.crow), flat(inputs.col), flat(inputs.values), width, False)
 
 
-def _columns(inputs: Any) -> ActiveColumns:
-    if inputs.active_ptr is None:
-        return ActiveColumns(
-            np.zeros(1, np.int32), np.arange(inputs.weight.shape[2], dtype=np.int32)
-        )
-    return ActiveColumns(flat(inputs.active_ptr), flat(inputs.active))
-
-
 def _blocks(weight: Floats) -> Blocks:
     heads, out, width = weight.shape
     lanes_last = _pad_last(weight.transpose(0, 2, 1), 8).reshape(heads, width, -1, 8)
@@ -111,10 +102,10 @@ def _dropping(rate: float) -> tuple[int, float]:
 
 
 def _layer(inputs: Any) -> Layer:
-    everywhere = inputs.active_ptr is None
+    everywhere = inputs.crow is None or inputs.all_columns
     return Layer(
         _rows(inputs),
-        _columns(inputs),
+        everywhere,
         _blocks(inputs.weight),
         _generator(inputs.scale_code, inputs.scale_expand, all_columns=everywhere),
         _generator(inputs.shift_code, inputs.shift_expand, all_columns=everywhere),
@@ -127,22 +118,30 @@ def _layer(inputs: Any) -> Layer:
 
 def _work(layer: Layer) -> int:
     """Multiply-adds of the messages, and of W_v in the active columns, roughly."""
-    rows, columns, (_, heads, out, _) = layer.rows, layer.columns, layer.blocks
-    num_rows = len(rows.values) // max(rows.width, 1) if rows.dense else len(rows.crow) - 1
-    visits = len(layer.source) * (len(rows.values) // max(num_rows, 1))
-    targets = len(layer.ptr) - 1
-    formed = targets * rows.width if len(columns.ptr) == 1 else len(columns.active)
-    return heads * (visits * out + formed * (out + 2 * layer.scale.size))
+    heads, out = layer.blocks.heads, layer.blocks.out
+    formed, visits = _columns_and_visits(layer.rows, layer.ptr, all_columns=layer.all_columns)
+    return int(heads * (visits.sum() * out + formed.sum() * (out + 2 * layer.scale.size)))
 
 
-def cut_targets(rows: Rows, columns: ActiveColumns, ptr: Ints, chunks: int) -> Ints:
+def _columns_and_visits(rows: Rows, ptr: Ints, *, all_columns: bool) -> tuple[Ints, Ints]:
+    """For each target, how many columns are active, at most, and how many entries its edges visit.
+
+    As if all rows were of one length: their lengths, edge by edge, would take longer to add up.
+    """
+    entries = rows.width if rows.dense else -(-len(rows.col) // max(1, len(rows.crow) - 1))
+    visits = entries * np.diff(ptr).astype(np.int64)
+    return (
+        np.full_like(visits, rows.width) if all_columns else visits.clip(max=rows.width)
+    ), visits
+
+
+def cut_targets(rows: Rows, ptr: Ints, chunks: int, *, all_columns: bool) -> Ints:
     """The bounds of chunks of targets with about the same work, which follows from sizes alone.
 
-    The work of all targets before v: W_v in their active columns, and their edges' entries.
+    The work of a target: W_v in its active columns, and its edges' entries.
     """
-    entries = rows.width if rows.dense else len(rows.col) // max(1, len(rows.crow) - 1)
-    formed = columns.ptr if len(columns.ptr) > 1 else np.arange(len(ptr)) * len(columns.active)
-    work = _FORMED * formed.astype(np.int64) + entries * ptr.astype(np.int64)
+    formed, visits = _columns_and_visits(rows, ptr, all_columns=all_columns)
+    work = np.append(0, np.cumsum(_FORMED * formed + visits))
     shares = np.arange(chunks, dtype=np.int64) * work[-1] // chunks
     return np.append(np.searchsorted(work, shares), len(ptr) - 1)
 
@@ -161,7 +160,8 @@ def _make_scratch(dtype: np.dtype[Any], width: int, tile: int) -> Scratch:
     padded = width + -width % 16
     sizes = (*[tile * padded] * 4, *[tile * 8 * padded] * 2, SPARE)
     columns = np.zeros(padded, np.int32), np.zeros(width, np.int32)
-    return Scratch._make([*(aligned(size, dtype) for size in sizes), *columns, padded])
+    marks = np.zeros(-(-width // 64), np.int64)
+    return Scratch._make([*(aligned(size, dtype) for size in sizes), *columns, marks, padded])
 
 
 def _count_tiles(blocks: int) -> int:
@@ -175,7 +175,7 @@ def messages(inputs: Any, outputs: Any) -> None:
     work, chunks = _work(layer), chunks_for(len(layer.ptr) - 1)
     pieces = chunks * _count_tiles(layer.blocks.heads * layer.blocks.per_head)
     scratch = _scratch(layer, threads_for(pieces, work))
-    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, chunks)
+    bounds = cut_targets(layer.rows, layer.ptr, chunks, all_columns=layer.all_columns)
     run(sending.forward, pieces, work, layer, bounds, flat(outputs[0]), scratch=scratch)
 
 
@@ -199,7 +199,7 @@ def messages_backward(inputs: Any, grads: Any, outputs: Any) -> None:
     found = {name: workspace(name, dtype, *shape) for name, shape in shapes.items()}
     for part in found.values():
         part.fill(0)
-    bounds = cut_targets(layer.rows, layer.columns, layer.ptr, chunks)
+    bounds = cut_targets(layer.rows, layer.ptr, chunks, all_columns=layer.all_columns)
     given = (layer, bounds, groups, receiving.Grads(flat(grads[0]), *map(flat, found.values())))
     scratch = _scratch(layer, threads_for(chunks * groups, work))
     run(receiving.backward, chunks * groups, work, *given, scratch=scratch)

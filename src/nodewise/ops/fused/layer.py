@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.ops.compiled import device, inlined
-from nodewise.ops.fused.simd import get, keep_mask, mix, prefetch, put, size
+from nodewise.ops.fused.simd import (
+    get,
+    keep_mask,
+    mix,
+    prefetch,
+    put,
+    size,
+    trailing_zeros,
+)
 from nodewise.ops.hashing import HEAD_STRIDE, INPUT_STRIDE, LANE_STRIDE, WORD
 
 Floats = NDArray[np.floating]
@@ -34,16 +42,6 @@ class Rows(NamedTuple):
     values: Floats
     width: int
     dense: bool
-
-
-class ActiveColumns(NamedTuple):
-    """The active columns of target v: `active[ptr[v]]` to `active[ptr[v + 1]]`.
-
-    Where `ptr` has one entry only, `active` is all columns, for every target.
-    """
-
-    ptr: Ints
-    active: Ints
 
 
 class Blocks(NamedTuple):
@@ -77,10 +75,13 @@ class Drop(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """All inputs of a pass; `source` and `ptr` are the edges, sorted by target."""
+    """All inputs of a pass; `source` and `ptr` are the edges, sorted by target.
+
+    With `all_columns` every column counts as active for every target.
+    """
 
     rows: Rows
-    columns: ActiveColumns
+    all_columns: bool
     blocks: Blocks
     scale: GeneratorArrays
     shift: GeneratorArrays
@@ -96,6 +97,7 @@ class Scratch(NamedTuple):
     `scale`, `shift` and their gradients have a row of length `padded` for each head of a tile;
     `local` is a tile of W_v and `grad_local` its gradient T_v. `active` lists the columns, the
     first of them repeated up to a multiple of eight; `slot[f]` is the place of column f in it.
+    `marks` has a bit for each column, all zero between targets.
     """
 
     scale: Floats
@@ -107,6 +109,7 @@ class Scratch(NamedTuple):
     spare: Floats
     active: NDArray[np.int32]
     slot: NDArray[np.int32]
+    marks: NDArray[np.int64]
     padded: int
 
 
@@ -149,17 +152,38 @@ def four_rows(rows, source, edge, last):
     )
 
 
+@inlined
+def _mark_columns(layer, v, marks):
+    """Set a bit for each column in which a member of C_v has an entry."""
+    for edge in range(get(layer.ptr, v), get(layer.ptr, v + 1)):
+        begin, end, _ = row_bounds(layer.rows, get(layer.source, edge))
+        for j in range(begin, end):
+            f = np.int64(get(layer.rows.col, j))
+            put(marks, f >> 6, get(marks, f >> 6) | np.int64(1) << (f & 63))
+
+
 @device
-def list_columns(columns, v, active, slot):
-    """List the active columns of target v; returns how many there are."""
-    all_columns = size(columns.ptr) == 1
-    begin = np.int64(0) if all_columns else np.int64(get(columns.ptr, v))
-    end = size(columns.active) if all_columns else np.int64(get(columns.ptr, v + 1))
-    count = end - begin
-    for c in range(count):
-        f = get(columns.active, begin + c)
-        put(active, c, f)
-        put(slot, f, c)
+def list_columns(layer, v, scratch):
+    """List the active columns of target v, in ascending order; returns how many there are.
+
+    Tables with a row for each column are then read in one direction.
+    """
+    active, slot, marks, count = scratch.active, scratch.slot, scratch.marks, np.int64(0)
+    if layer.all_columns:
+        for f in range(layer.rows.width):
+            put(active, f, f)
+            put(slot, f, f)
+        count = np.int64(layer.rows.width)
+    else:
+        _mark_columns(layer, v, marks)
+        for word in range(size(marks)):
+            bits = get(marks, word)
+            put(marks, word, 0)
+            while bits != 0:
+                f = 64 * word + trailing_zeros(bits)
+                put(active, count, f)
+                put(slot, f, count)
+                bits, count = bits & (bits - 1), count + 1
     for c in range(count, count + -count % 8):
         put(active, c, get(active, 0))
     return count

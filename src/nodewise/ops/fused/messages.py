@@ -192,7 +192,7 @@ def forward(begin, end, scratch, layer, bounds, messages):
     for piece in range(begin, end):
         (first, tile), chunk = tile_bounds(blocks, piece // chunks), piece % chunks
         for v in range(get(bounds, chunk), get(bounds, chunk + 1)):
-            count = list_columns(layer.columns, v, scratch.active, scratch.slot)
+            count = list_columns(layer, v, scratch)
             where = (all_blocks, rows.width, v, first, tile, layer.slope, scratch, count)
             generate(layer.scale, *where, scratch.scale)
             generate(layer.shift, *where, scratch.shift)

@@ -214,7 +214,7 @@ def _to_features(rows, blocks, first, tile, begin, end, source, messages, scratc
 def _backward_target(layer, v, first, tile, scratch, grads, chunk, piece):
     """All gradients to which one target contributes, for a tile of blocks."""
     rows, blocks, slope = layer.rows, layer.blocks, layer.slope
-    count = list_columns(layer.columns, v, scratch.active, scratch.slot)
+    count = list_columns(layer, v, scratch)
     where = (blocks, rows.width, v, first, tile, slope)
     generate(layer.scale, *where, scratch, count, scratch.scale)
     generate(layer.shift, *where, scratch, count, scratch.shift)

@@ -41,7 +41,7 @@ class _LanesModel(models.PrimitiveModel):
         super().__init__(manager, lanes, ir.VectorType(element, LANES))
 
 
-class View(types.Type):
+class ViewType(types.Type):
     """The elements of a C-contiguous array, in one row."""
 
     def __init__(self, dtype: types.Type) -> None:
@@ -49,9 +49,9 @@ class View(types.Type):
         super().__init__(name=f"View({dtype})")
 
 
-@register_model(View)
+@register_model(ViewType)
 class _ViewModel(models.StructModel):
-    def __init__(self, manager: Any, view: View) -> None:
+    def __init__(self, manager: Any, view: ViewType) -> None:
         super().__init__(
             manager, view, [("data", types.CPointer(view.dtype)), ("size", types.int64)]
         )
@@ -62,7 +62,7 @@ def _viewed(kind: Any) -> Any:
     if isinstance(kind, types.Array):
         if kind.layout != "C":
             raise TypeError(f"{kind}: kernels take arrays without gaps, as `launch.flat` makes")
-        return View(kind.dtype)
+        return ViewType(kind.dtype)
     if isinstance(kind, types.BaseNamedTuple):
         return types.NamedTuple([_viewed(item) for item in kind], kind.instance_class)
     if isinstance(kind, types.BaseTuple):
@@ -74,7 +74,7 @@ def _view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """The result of `views` for a value."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder, value=value)
-        out = cgutils.create_struct_proxy(View(kind.dtype))(context, builder)
+        out = cgutils.create_struct_proxy(ViewType(kind.dtype))(context, builder)
         out.data, out.size = array.data, array.nitems
         return out._getvalue()
     if isinstance(kind, types.BaseTuple):
@@ -393,6 +393,16 @@ def keep_mask(typingctx: Any, key: Any, threshold: Any, like: Any) -> Any:
         return builder.select(builder.icmp_unsigned(">=", bits, least), ones, none)
 
     return like(types.int64, types.int64, like), emit
+
+
+@intrinsic
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """How many zero bits a word of 64 bits has below its lowest one."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), emit
 
 
 @inlined

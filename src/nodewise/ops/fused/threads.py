@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -25,8 +26,6 @@ from numpy.typing import DTypeLike, NDArray
 # Waking a thread takes about 0.1 ms, the time of this many multiply-adds.
 WORTH_A_THREAD = 2_000_000
 _pools: dict[int, ThreadPoolExecutor] = {}
-# A forked child inherits the pools but not their threads.
-os.register_at_fork(after_in_child=_pools.clear)
 _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _compiled: set[Callable[..., None]] = set()
 
@@ -43,6 +42,23 @@ def _gnu_openmp() -> ctypes.CDLL | None:
 
 
 _openmp = _gnu_openmp()
+
+
+def _without_threads() -> None:
+    """Let a forked child compute: it inherits pools, but none of their threads.
+
+    GNU OpenMP would wait for them forever, in torch's operations and in ours. So torch gets one
+    thread, as in the workers of a `DataLoader`; with more, its own operations still hang.
+    """
+    global _openmp
+    _openmp = None
+    _pools.clear()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+os.register_at_fork(after_in_child=_without_threads)
 
 
 def _on_all_threads(job: Callable[[int], None], parts: int) -> None:
