@@ -9,7 +9,7 @@ import torch
 
 from nodewise.io import load_tensors
 from nodewise.runs.folder import RunFolder
-from nodewise.training.processes import Processes, joined_processes
+from nodewise.training.processes import Processes, joined_processes, local_device
 from tests.training.processes import torchrun
 
 
@@ -37,6 +37,13 @@ def test_one_process_alone_changes_nothing() -> None:
     assert weight.grad is None
     with joined_processes() as processes:
         assert processes == alone
+
+
+def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert local_device("cuda") == "cuda"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert local_device("cuda") == "cuda:3"
+    assert (local_device("cpu"), local_device("cuda:1")) == ("cpu", "cuda:1")
 
 
 @pytest.mark.slow

@@ -162,9 +162,10 @@ def train(
     from nodewise.runs.task import TaskMaker
     from nodewise.runs.tracking import make_tracker
     from nodewise.training.engines.resources import Resources
-    from nodewise.training.processes import joined_processes
+    from nodewise.training.processes import joined_processes, local_device
     from nodewise.training.recipe import parse_settings
 
+    device = local_device(device)
     source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}

@@ -91,6 +91,16 @@ class Processes:
         return items[0]
 
 
+def local_device(device: str) -> str:
+    """The device of this process: of several on a machine with GPUs, each has its own.
+
+    Args:
+        device: The device that was asked for.
+    """
+    place = os.environ.get("LOCAL_RANK")
+    return f"cuda:{place}" if device == "cuda" and place is not None else device
+
+
 @contextmanager
 def _telling_of_loss() -> Iterator[None]:
     """Raise an error of the network as one that says what to do.
@@ -146,7 +156,10 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
     if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Processes()
         return
-    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    backend = "gloo"
+    if device.startswith("cuda"):
+        torch.cuda.set_device(device)
+        backend = "cpu:gloo,cuda:nccl"
     try:
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
