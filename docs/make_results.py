@@ -183,8 +183,8 @@ def _about_limit() -> str:
     found = _measured("scale-limit")
     (point,) = found["points"]
     return (
-        f"In a control group of {found['limit_mb'] / 1000:.0f} GB, page cache included, training on "
-        f"{point['nodes']:,} nodes takes {1e6 * point['cpu_seconds_per_seed']:.0f} µs, with "
+        f"In a control group of {found['limit_mb'] / 1000:.0f} GB, page cache included, training "
+        f"on {point['nodes']:,} nodes takes {1e6 * point['cpu_seconds_per_seed']:.0f} µs, with "
         f"{point['peak_mb']:,.0f} MB resident and {point['anonymous_mb']:,.0f} MB anonymous."
     )
 
