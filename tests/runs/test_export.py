@@ -57,3 +57,18 @@ def test_a_table_of_embeddings_keeps_ids_and_bits(tmp_path: Path) -> None:
 def test_other_endings_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"--out: must be a CSV or a Parquet file"):
         check_table_path("--out", Path(name))
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t"])
+def test_names_are_no_formulas_where_that_is_asked_for(tmp_path: Path, start: str) -> None:
+    logits, ids = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), [f"{start}cmd|' /C calc'!A0", -3]
+    for path, asked in ((tmp_path / "plain.csv", False), (tmp_path / "safe.csv", True)):
+        write_predictions(path, ids, logits, [f"{start}a", "b"], asked)
+        write_embeddings(path.with_suffix(".e.csv"), ids, -logits, asked)
+        apostrophe = "'" if asked else ""
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        assert table["id"].tolist() == [apostrophe + str(ids[0]), "-3"]
+        assert table["prediction"].tolist() == ["b", f"{apostrophe}{start}a"]
+        embeddings = pd.read_csv(path.with_suffix(".e.csv"), dtype=str, keep_default_na=False)
+        assert embeddings["id"][0] == apostrophe + str(ids[0])
+        assert embeddings["e1"][0] == "-1.0"
