@@ -10,6 +10,7 @@ from pathlib import Path
 import draw_imports
 import make_reference
 import make_results
+import make_stability
 import markers
 import pytest
 from bars_in_docstrings import escape_bars
@@ -29,8 +30,15 @@ def test_parts_made_from_the_program_are_current() -> None:
     assert markers.outdated(make_reference.MAKERS) == [], "run `python docs/make_reference.py`"
 
 
+def test_public_names_and_file_formats_do_not_change_silently() -> None:
+    assert markers.outdated(make_stability.MAKERS) == [], (
+        "a public name, an argument or a key of a file has changed: if that is meant, say so in "
+        "CHANGELOG.md and run `python docs/make_stability.py`"
+    )
+
+
 def test_every_part_has_a_maker() -> None:
-    known = make_results.MAKERS | make_reference.MAKERS
+    known = make_results.MAKERS | make_reference.MAKERS | make_stability.MAKERS
     for path, text in markers.pages({}):
         assert set(re.findall(r"<!-- generated: ([\w-]+)", text)) <= known.keys(), path
 

@@ -9,6 +9,7 @@ import pytest
 
 from nodewise.runs.interrupts import (
     asking_to_stop,
+    shielding_new_processes,
     unmasking_interrupts,
 )
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
+from nodewise.checked import Count, checked
 from nodewise.errors import GraphError
+from nodewise.io import file_bytes, parse_json
 
 META: Final = "store.json"
 FORMAT: Final = "nodewise store 1"
-_FIELDS: Final[Mapping[str, type]] = {
-    "nodes": int,
-    "edges": int,
-    "classes": list,
-    "feature_names": list,
-    "ids": str,
-    "directed": bool,
-    "weighted": bool,
-    "split": bool,
-    "sha256": str,
-}
+
+
+class Meta(TypedDict):
+    """The content of `store.json`."""
+
+    format: Literal["nodewise store 1"]
+    nodes: Count
+    edges: Count
+    classes: list[str]
+    feature_names: list[str]
+    ids: str
+    directed: bool
+    weighted: bool
+    split: bool
+    sha256: str
 
 
 def is_store(path: Path) -> bool:
@@ -46,16 +50,10 @@ def read_meta(folder: Path) -> dict[str, Any]:
             else "make one with `nodewise convert --nodes F --edges F --to FOLDER`",
         )
     try:
-        meta = json.loads(path.read_bytes())
-        if meta["format"] != FORMAT:
-            raise ValueError(f"its format is {meta['format']!r}")
-        for name, kind in _FIELDS.items():
-            if not isinstance(meta[name], kind):
-                raise TypeError(f"{name} is {meta[name]!r}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return dict(checked(Meta, parse_json(file_bytes(path))))
+    except (OSError, ValueError) as error:
         raise GraphError(
             str(path),
-            f"cannot be read ({type(error).__name__}: {error})",
+            f"cannot be read ({error})",
             way_out="write the store again, with the command that made it",
         ) from error
-    return dict(meta)
