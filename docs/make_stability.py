@@ -25,12 +25,12 @@ _PACKAGES: tuple[ModuleType, ...] = (nodewise, nn, models)
 _FILES: Mapping[str, tuple[type, ...]] = {
     "config.toml": (formats.RunConfig, formats.GraphConfig, formats.RefitConfig),
     "result.json": (formats.Result,),
-    "history.jsonl, each line": (formats.Line,),
+    "history.jsonl, each line": (formats.HistoryLine,),
     "diagnostics.json": (
         formats.Diagnostics,
         formats.ReliabilityBin,
         formats.Curves,
-        formats.ClassCurve,
+        formats.CurveNumbers,
         formats.Unlabeled,
         formats.Localization,
         formats.LocalizedNode,
@@ -42,9 +42,9 @@ _FILES: Mapping[str, tuple[type, ...]] = {
     "choice.json": (choice.ChoiceRecord, choice.Entrant),
     "job.json": (run_record.JobFields,),
     "search.json": (search_folder.SearchConfig,),
-    "preprocessing.json": (preprocessing.Content, *preprocessing.KINDS.values()),
+    "preprocessing.json": (preprocessing.PreprocessingContent, *preprocessing.KINDS.values()),
     "store.json": (store_meta.Meta,),
-    "a split": (split.Content,),
+    "a split": (split.SplitContent,),
 }
 
 

@@ -33,7 +33,7 @@ KINDS: Final[dict[str, type[Encoder]]] = {
 }
 
 
-class Content(TypedDict):
+class PreprocessingContent(TypedDict):
     """A preprocessing as JSON."""
 
     format: Literal["nodewise preprocessing 1"]
@@ -125,7 +125,7 @@ class Preprocessing:
             InputError: It is something else.
         """
         try:
-            fields = checked(Content, parse_json(content))
+            fields = checked(PreprocessingContent, parse_json(content))
             return cls(
                 encoders=tuple(encoder_from_dict(encoder) for encoder in fields["encoders"]),
                 class_names=tuple(fields["class_names"]),
