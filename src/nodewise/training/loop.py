@@ -102,7 +102,7 @@ def fit(
         progress.seconds += timer() - began
         keeper.record(line)
         watch(line)
-        progress.interrupted = stop()
+        progress.interrupted = bool(stop())
         if progress.interrupted or perf_counter() - saved_at >= checkpoint_seconds:
             _save(engine, keeper, progress)
             saved_at = perf_counter()
