@@ -18,6 +18,7 @@ import typer
 
 from nodewise.cli import choosing
 from nodewise.experiments import selection
+from nodewise.io import unsealed
 from tests.cli.test_user_tables import answer, done, refused, write_karate
 
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
