@@ -15,7 +15,7 @@ from torch.nn import Module
 
 from nodewise.data.fingerprints import names_sha256
 from nodewise.data.store import GraphStore
-from nodewise.errors import GraphError, NodewiseError, RunError
+from nodewise.errors import GraphError, RunError
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
@@ -320,10 +320,10 @@ def load_run(
         sizes = (graph["features"], len(graph["classes"]), graph["nodes"])
         model = new_model(config["model"], sizes, recipe, build)
         model.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError, NodewiseError) as error:
+    except Exception as error:  # settings that were changed can make a model fail in any way
         raise RunError(
             str(folder),
-            f"model and configuration do not belong together ({str(error).splitlines()[0]})",
+            f"model and configuration do not belong together ({type(error).__name__}: {error})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
     return SavedRun(folder, config, record, model.to(device).eval(), recipe, allow_changes)
