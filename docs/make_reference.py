@@ -101,7 +101,7 @@ def meanings(group: type) -> dict[str, str]:
 
 def settings(model: str) -> dict[str, tuple[Any, ...]]:
     """Every key with its value under each recipe, on a graph of the user's."""
-    found = [load_recipe(recipe, model).settings for recipe in recipe_names()]
+    found = [load_recipe(recipe, model).every_setting for recipe in recipe_names()]
     return {key: tuple(recipe[key] for recipe in found) for key in found[0]}
 
 

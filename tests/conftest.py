@@ -21,7 +21,7 @@ WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 if WORKERS > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // WORKERS)))
 
-pytest_plugins = ["tests.limits"]
+pytest_plugins = ["tests.limits", "tests.network"]
 
 # Folders whose tests go through commands, pages, scripts or whole runs. Elsewhere, a test of more
 # than about two seconds has the mark itself.

@@ -11,12 +11,12 @@ from pathlib import Path
 import nodewise
 
 SRC = Path(nodewise.__file__).parent
-ROOT = ("_version", "checked", "errors", "io", "randomness")
+ROOT = ("_version", "checked", "errors", "io", "look", "randomness")
 # A package may import those before it in one of these rows, and whatever those may import.
 ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),
     ("ops", "data", "training"),
-    ("models", "testing"),
+    ("training", "testing"),
     ("analysis", "explorer", "cli"),
     ("experiments", "workflow", "estimator"),
     ("runs", "bound_graph", "estimator"),

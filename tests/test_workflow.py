@@ -118,6 +118,17 @@ def test_a_model_of_the_users_needs_its_function_to_come_back(tmp_path: Path, da
 
 
 @pytest.mark.medium
+def test_mini_batches_are_a_setting_and_the_classifier_has_it_too(
+    tmp_path: Path, data: Data
+) -> None:
+    few = {**QUICK, "engine": "minibatch", "batch_size": 5, "fanout": [3, 2]}
+    run = nw.train(data, "LGCN", out=tmp_path, settings=few, sampling_workers=2)
+    assert run.record["engine"] == "minibatch" and run.recipe.settings["fanout"] == "3,2"
+    classifier = nw.NodeClassifier("LGCN", settings=few, random_state=0).fit(data)
+    np.testing.assert_array_equal(run.predict_proba(data), classifier.predict_proba(data))
+    assert nw.train(data, "LGCN", out=tmp_path / "b", settings=QUICK).record["engine"] == "field"
+
+
 def test_a_recipe_can_be_chosen(tmp_path: Path, data: Data) -> None:
     run = nw.train(data, recipe="auto", out=tmp_path, runs=2, settings=QUICK)
     choice = json.loads((tmp_path / "choice.json").read_text())

@@ -15,10 +15,14 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
+from nodewise.data.csc import CscGraph
+from nodewise.data.edge_sums import EdgeSums
+from nodewise.data.sampler import NeighborSampler
 from nodewise.models.classifier import Classifier
 from nodewise.nn.localize import localize
 from nodewise.nn.penalty import Penalty
 from nodewise.ops.dispatch import KERNELS, use_kernel
+from nodewise.training.engines.sampled_field import FieldMaker
 
 
 def _assert_same(ours: Tensor, expected: Tensor, tolerance: float, law: str) -> None:
@@ -105,6 +109,34 @@ def assert_field_equals_full_graph(
     field = model.receptive_field(edge_index, x.size(0), targets)
     ours = model(field.take(x), field)
     _assert_same(ours, model(x, edge_index)[targets], tolerance, "receptive field")
+
+
+def assert_batch_equals_full_graph(
+    model: Classifier,
+    x: Any,
+    edge_index: Tensor,
+    targets: Tensor,
+    edge_weight: Tensor | None = None,
+    tolerance: float = 1e-6,
+) -> None:
+    """Law 4: in a mini-batch with all neighbors its seeds have the same rows as on the full graph.
+
+    Args:
+        model: The model, in eval mode.
+        x: Features of all nodes.
+        edge_index: All edges.
+        targets: The nodes whose rows are compared.
+        edge_weight: A weight for each edge, or None.
+        tolerance: The largest difference allowed.
+    """
+    csc = CscGraph.from_edges(edge_index, x.size(0), edge_weight)
+    rules, dtype = [conv.aggregator.rule for conv in model.layers], next(model.parameters()).dtype
+    nodes = targets.numpy()
+    fields = FieldMaker.of(EdgeSums.of(csc), rules, nodes, dtype)
+    field = fields(NeighborSampler(csc, [-1] * len(rules)).sample(nodes), 1.0)
+    ours = model(field.take(x), field)
+    full = model(x, edge_index, edge_weight)
+    _assert_same(ours, full[targets], tolerance, "mini-batch with all neighbors")
 
 
 def assert_parameter_count(model: Module, count: int, *, with_biases: bool = False) -> None:

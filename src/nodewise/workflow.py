@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Callbacks, Factory, Task, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.runs.seeds import seed_folder, train_seeds
+from nodewise.training.engines.resources import Resources
 from nodewise.training.loop import Epoch
 from nodewise.training.metrics import default_metric
 from nodewise.training.recipe import Recipe
@@ -79,6 +80,8 @@ def train(
     budget: str | None = None,
     refit: bool = True,
     on_epoch: Callable[[Epoch], None] = lambda line: None,
+    loader: Iterable[Any] | None = None,
+    sampling_workers: int = 1,
 ) -> SavedRun:
     """Train a model on a graph in memory, and keep the run in a folder.
 
@@ -100,6 +103,10 @@ def train(
         refit: Whether a model that "auto" chose is trained once more, on training and validation
             nodes.
         on_epoch: Called after each epoch with its line of history.
+        loader: Batches of the training nodes, such as PyG's `NeighborLoader`, for each epoch; None
+            samples them where the settings ask for mini-batches, `{"engine": "minibatch"}`. Only
+            without a loader do equal runs have equal bits.
+        sampling_workers: How many threads sample; results are the same.
 
     Returns:
         The run; of several, the one with the best validation accuracy.
@@ -121,7 +128,8 @@ def train(
         if request.is_auto:
             _, task = choose_into(first, tasks.selection(request, folder), stop=stop)
         else:
-            task = request.task(tasks)
+            resources = Resources(workers=sampling_workers, loader=loader)
+            task = replace(request.task(tasks), resources=resources)
         callbacks = Callbacks(on_epoch, stop)
         if runs is None:
             record = train_in(folder, task, seed, callbacks)

@@ -179,6 +179,14 @@ def test_the_sentence_says_what_was_found() -> None:
     assert "The model has no localization to switch off" in random_view("GCN").node(5).sentence
 
 
+def test_a_node_has_tables_of_pandas() -> None:
+    node = random_view().node(5)
+    frames = node.to_frames()
+    assert frames["features"]["name"].tolist() == [each.name for each in node.features]
+    assert frames["neighbors"]["strength"].tolist() == [each.strength for each in node.neighbors]
+    assert frames["similar"]["id"].tolist() == [each.id for each in node.similar]
+
+
 def test_degrees_and_homophily_leave_loops_and_unlabeled_nodes_out() -> None:
     data = small_graph()
     data.edge_index = torch.tensor([[1, 4, 2, 5, 0], [0, 0, 0, 0, 0]])

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from nodewise.bench import messages as bench
 from nodewise.bench import scale
-from nodewise.bench.memory import extra_peak_mb
+from nodewise.bench.memory import extra_peak_mb, in_child
+from nodewise.bench.memory_limit import memory_limit
 from nodewise.bench.scale import bench_scale, plot_scale
 from nodewise.bench.timing import side_by_side
 from nodewise.cli.app import app
@@ -21,6 +22,8 @@ from nodewise.errors import InputError, RunError
 from tests.bench.jobs import (
     as_many_hundred_megabytes_as_threads,
     broken,
+    fill_and_watch,
+    fill_in_group,
     hungry,
     hungry_in_pieces,
 )
@@ -106,12 +109,43 @@ def test_a_plot_that_cannot_be_drawn_is_refused_before_anything_is_measured(
 
 @pytest.mark.slow
 def test_scale_measures_and_draws(tmp_path: Path) -> None:
-    figures = bench_scale((1000, 2000), repeats=1, progress=lambda line: None)
-    assert [point["edges"] for point in figures["points"]] == [1000, 2000]
-    costs = [point["seconds_per_edge"] for point in figures["points"]]
-    assert figures["flatness"] == max(costs) / min(costs)
+    figures = bench_scale((500, 1000), progress=lambda line: None, seeds=100)
+    points = figures["points"]
+    assert [point["nodes"] for point in points] == [500, 1000]
+    assert all(point["edges"] > 10 * point["nodes"] for point in points)
+    costs = [point["seconds_per_seed"] for point in points]
+    assert min(costs) > 0 and figures["flatness"] == max(costs) / min(costs)
+    assert all(0 <= point["anonymous_mb"] <= point["peak_mb"] for point in points)
     plot_scale(figures, tmp_path / "scale.png")
     assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("sizes", ["", "1e4", "100,-5", "0", "a"])
+def test_sizes_that_are_no_numbers_are_refused(sizes: str) -> None:
+    result = CliRunner().invoke(app, ["bench", "scale", "--sizes", sizes])
+    assert isinstance(result.exception, InputError) and "--sizes" in str(result.exception)
+
+
+def test_a_graph_that_does_not_fit_on_the_disk_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no room for a graph .* --folder"):
+        bench_scale((10**12,), tmp_path, progress=lambda line: None)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_process_under_a_limit_ends_where_it_needs_more() -> None:
+    try:
+        with memory_limit(300_000_000) as group:
+            with pytest.raises(RunError, match="ended early"):
+                in_child(fill_in_group, group, 1000)
+            assert in_child(fill_in_group, group, 1) == 1
+        assert not group.exists()
+    except InputError as refused:
+        pytest.skip(str(refused))
+
+
+def test_resident_memory_is_watched_while_it_is_there() -> None:
+    peak, anonymous = in_child(fill_and_watch, 200)
+    assert peak is None or (anonymous > 200 and peak >= anonymous)
 
 
 # Of one time less another: on a busy machine, a single repeat may come out below zero.

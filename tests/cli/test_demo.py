@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from nodewise.cli import demo
 from nodewise.cli.app import app
+from nodewise.runs.saved import load_run
 
 Finished = tuple[subprocess.CompletedProcess[str], Path]
 COMMAND = [sys.executable, "-m", "nodewise", "demo"]
@@ -55,6 +56,19 @@ def test_the_table_and_the_page_give_percent(finished: Finished) -> None:
         assert f"<td>{cell}</td>" in page.read_text("utf-8")
 
 
+def test_the_best_run_is_kept_and_shown_by_the_explorer(finished: Finished) -> None:
+    done, page = finished
+    answer = json.loads(done.stdout.splitlines()[-1])
+    explorer, run = page.with_name("demo-explorer.html"), page.with_name("demo-run")
+    assert (answer["explorer"], answer["run"]) == (str(explorer), str(run))
+    assert f"what localization did: {explorer}; live: nodewise explore {run}" in done.stdout
+    rows = next(row for row in answer["table"] if row["model"] == "LGCN")["runs"]
+    best = max(rows, key=lambda record: record["val_accuracy"])
+    assert load_run(run).record["seed"] == best["seed"]
+    text = explorer.read_text("utf-8")
+    assert "What localization did: LGCN on the toy graph" in text and '"tsne":"t-SNE"' in text
+
+
 def test_neither_bar_nor_warning_when_not_at_a_terminal(finished: Finished) -> None:
     lines = finished[0].stderr.splitlines()
     assert [line for line in lines if "compiling CPU kernels" not in line] == []
@@ -84,11 +98,15 @@ def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     assert not page.exists()
 
 
-@pytest.mark.parametrize(("place", "says"), [(".", "is a folder"), ("file/x.html", "be written")])
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [(".", "is a folder"), ("file/x.html", "be written"), ("taken.html", "something else")],
+)
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_trained(
     place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
+    (tmp_path / "taken-run").mkdir()
     monkeypatch.setattr(demo, "_train", lambda *_: pytest.fail("trained"))
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / place)])
     assert says in str(result.exception)

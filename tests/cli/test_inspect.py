@@ -74,6 +74,9 @@ def test_without_a_node_the_graph_is_summarized(run: Path) -> None:
     assert len(found["most_localized"]) == 2 and found["clusters"]
     parts = [counts["nodes"] for name, counts in found["counts"].items() if name != "labeled"]
     assert sum(parts) == 120 and len(parts) == 3
+    for name in ("corrected", "spoiled"):
+        listed = [row["id"] for row in sorted(found[name], key=lambda row: -row["confidence"])]
+        assert all(f"\n{id} " in result.stdout for id in listed[:2])
     assert "most localized" in result.stdout and "similar weights 1:" in result.stdout
 
 

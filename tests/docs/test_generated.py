@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from email.message import Message
 from pathlib import Path
 
 import draw_imports
+import make_licenses
 import make_reference
 import make_results
 import make_stability
@@ -37,8 +39,33 @@ def test_public_names_and_file_formats_do_not_change_silently() -> None:
     )
 
 
+def test_the_table_of_licences_is_current_and_complete() -> None:
+    assert markers.outdated(make_licenses.MAKERS) == [], "run `python docs/make_licenses.py`"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [*project["dependencies"]]
+    wanted += [
+        name for extra in make_licenses.EXTRAS for name in project["optional-dependencies"][extra]
+    ]
+    rows = make_licenses.licenses().splitlines()
+    for name in wanted:
+        package = re.split("[<>=!~]", name)[0]
+        assert any(row.startswith(f"| {package} |") for row in rows), package
+
+
+def test_a_licence_is_what_the_metadata_say() -> None:
+    metadata = Message()
+    assert make_licenses.license_of(metadata) == "not named"
+    metadata["License"] = "BSD\nand its text"
+    assert make_licenses.license_of(metadata) == "BSD"
+    metadata["Classifier"] = "License :: OSI Approved :: MIT License"
+    assert make_licenses.license_of(metadata) == "MIT License"
+    metadata["License-Expression"] = "MIT"
+    assert make_licenses.license_of(metadata) == "MIT"
+
+
 def test_every_part_has_a_maker() -> None:
-    known = make_results.MAKERS | make_reference.MAKERS | make_stability.MAKERS
+    known = make_results.MAKERS | make_reference.MAKERS
+    known |= make_licenses.MAKERS | make_stability.MAKERS
     for path, text in markers.pages({}):
         assert set(re.findall(r"<!-- generated: ([\w-]+)", text)) <= known.keys(), path
 

@@ -5,12 +5,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nodewise.errors import InputError
 from nodewise.explorer import app as module
 from nodewise.explorer.explored import Explored
 from nodewise.explorer.state import State
+from tests.explorer.bodies import body_of
 from tests.explorer.pages import SCRIPT, named_view, small
 
 pytestmark = pytest.mark.medium
@@ -22,27 +24,22 @@ def client(explored: Explored, name: str = "run") -> Any:
     return module.make_app(explored, name).server.test_client()
 
 
+def click(page: Any, id: dict[str, Any], value: Any, shown: State) -> Any:
+    """The address after something with a composed id was clicked."""
+    from nodewise.explorer import callbacks
+
+    values = dict(zip(callbacks.CONTROLS, callbacks.shown(shown), strict=True))
+    known = page.get("/_dash-dependencies").json
+    body = body_of(known, "url.search", {"state": shown.query(), **values}, (id, value))
+    answer = page.post("/_dash-update-component", json=body, headers=HERE)
+    return answer.json["response"]["url"]["search"] if answer.status_code == 200 else answer.status
+
+
 def ask(
     page: Any, output: str, inputs: Mapping[str, Any], headers: Mapping[str, str] = HERE
 ) -> Any:
     """The answer of the callback that has an output, for the values of its inputs by id."""
-    known = page.get("/_dash-dependencies").json
-    callback = next(each for each in known if output in each["output"])
-
-    def filled(places: Any) -> Any:
-        return [{**place, "value": inputs.get(place["id"])} for place in places]
-
-    outputs = [
-        dict(zip(("id", "property"), part.rsplit(".", 1), strict=True))
-        for part in callback["output"].strip(".").split("...")
-    ]
-    body = {
-        "output": callback["output"],
-        "outputs": outputs if callback["output"].startswith("..") else outputs[0],
-        "inputs": filled(callback["inputs"]),
-        "state": filled(callback["state"]),
-        "changedPropIds": [f"{key}.data" for key in inputs],
-    }
+    body = body_of(page.get("/_dash-dependencies").json, output, inputs)
     return page.post("/_dash-update-component", json=body, headers=headers)
 
 
@@ -89,6 +86,19 @@ def test_no_path_leads_to_other_files(path: str) -> None:
     assert "import annotations" not in text and "root:" not in text
 
 
+@pytest.mark.parametrize(
+    ("id", "value"),
+    [
+        ({"type": "pick", "node": 7, "place": "table"}, 1),
+        ({"type": "neighborhood", "place": "node"}, {"points": [{"customdata": "7"}]}),
+    ],
+)
+def test_buttons_and_neighbors_choose_nodes_and_leave_the_rest(id: Any, value: Any) -> None:
+    pytest.importorskip("dash", reason="dash is not installed")
+    shown = State(map="hidden", show="spoiled", node="3", other="5", drop=("9",))
+    assert click(client(small()), id, value, shown) == shown.at("7").query()
+
+
 def test_a_what_if_is_answered() -> None:
     page, state = client(small()), State(node="3", off=("node", "edge"))
     found = ask(page, "answer.children", {"state": state.query()}).json["response"]
@@ -117,6 +127,8 @@ def test_the_table_has_a_button_for_each_node_of_the_lasso() -> None:
     answer = ask(client(small()), "table.children", {"map": selected, "show": "all"})
     text = json.dumps(answer.json)
     assert "2 nodes in the lasso" in text and text.count('"pick"') == 2
+    for row in small().by_class(np.array([5, 9])):
+        assert all(json.dumps(cell) in text for cell in row)
 
 
 def test_the_table_is_saved_as_csv() -> None:
@@ -127,7 +139,7 @@ def test_the_table_is_saved_as_csv() -> None:
 
 def test_without_dash_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="pip install dash plotly"):
+    with pytest.raises(InputError, match="pip install dash"):
         module.need_dash()
 
 

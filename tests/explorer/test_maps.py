@@ -27,7 +27,7 @@ def test_every_node_is_drawn_once_at_its_place(key: str, color: str) -> None:
     assert sorted(nodes(figure)) == list(range(60))
     json.dumps(figure, allow_nan=False)
     first = figure["data"][0]
-    x = explored.places[key][first["customdata"], 0]
+    x = explored.places(State(map=key))[first["customdata"], 0]
     assert np.allclose(first["x"], x, atol=1e-5)
 
 
@@ -56,7 +56,7 @@ def test_nodes_without_label_are_drawn_as_such() -> None:
     view.predictions.subject = view.subject
     explored = Explored(view)
     for color in ("label", "correct", "effect"):
-        last = map_figure(explored, State(color=color))["data"][-3]
+        last = map_figure(explored, State(color=color))["data"][-4]
         assert last["name"] == "no label" and last["customdata"] == list(range(9))
 
 

@@ -21,6 +21,8 @@ from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.published.readers import read_planetoid
 from nodewise.data.read_graph import read_graph
 from nodewise.data.splits.split import Split
+from nodewise.data.store_writer import ARRAYS
+from nodewise.data.writers.store import write_store
 from nodewise.data.writers.write_graph import write_graph
 from nodewise.experiments.candidates import CandidateSet
 from nodewise.experiments.run_record import RUN_FIELDS
@@ -76,6 +78,8 @@ def workshop() -> Path:
     table.to_csv(folder / name("csv"), index=False)
     table.to_csv(folder / name("tsv"), index=False, sep="\t")
     table.to_parquet(folder / name("parquet"), index=False)
+    graph = nw.read_graph(folder / "nodes.csv", folder / "edges.csv", weight="weight")
+    write_store(graph, folder / "store")
     _make_runs(folder)
     return folder
 
@@ -112,8 +116,13 @@ def targets() -> dict[str, Target]:
         for name in ("config.toml", "result.json", "history.jsonl", "diagnostics.json",
                      "preprocessing.json", "controls.json", "model.safetensors")
     }  # fmt: skip
+    in_store = {
+        f"store/{name}": Target(partial(_file, f"store/{name}"), partial(_read_store, name))
+        for name in ("store.json", *(f"{array}.npy" for array in ARRAYS if array != "part"))
+    }
     return {
         **tables,
+        **in_store,
         "gzip": Target(_packed, _read_nodes("nodes.csv.gz")),
         "edges": Target(partial(_file, "edges.csv"), _read_edges),
         "npz": Target(partial(_graph, "graph-npz"), _read_nodes("graph.npz", edges=False)),
@@ -240,6 +249,12 @@ def _read_run(name: str, content: bytes, folder: Path) -> object:
     fitted = RunFolder(run).preprocessing
     assert isinstance(fitted, Preprocessing)
     return saved.predict(read_graph(*tables, preprocessing=fitted).data)
+
+
+def _read_store(name: str, content: bytes, folder: Path) -> object:
+    shutil.copytree(workshop() / "store", folder / "store")
+    (folder / "store" / name).write_bytes(content)
+    return read_graph(folder / "store")
 
 
 def _read_manifest(content: bytes, folder: Path) -> object:

@@ -33,7 +33,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[t
     calls: list[tuple[str, ...]] = []
     monkeypatch.setattr(ahead, "_compile", lambda dtype, names, *_: calls.append(names))
     monkeypatch.setattr(ahead, "_stamp", lambda dtype: tmp_path / f"{dtype}.compiled")
-    monkeypatch.setattr(kernel_files, "_told", set())
+    monkeypatch.setattr(kernel_files, "_reasons", set())
     ahead.compile_ahead.cache_clear()
     yield calls
     ahead.compile_ahead.cache_clear()

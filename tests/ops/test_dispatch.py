@@ -86,13 +86,15 @@ def test_edge_ops_and_sums_agree(graph: tuple[Tensor, int], heads: int, out: int
     shapes = [(neighbors.num_edges, heads, out), *[(nodes, heads, out)] * 4]
     shapes += [(neighbors.num_edges,), (neighbors.num_edges, heads)]
     leaves = [torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    counts = torch.rand(neighbors.num_edges, dtype=torch.float64)
 
     def everything(kernel: str) -> list[Tensor]:
         z, a, b, c, d, weight, per_head = leaves
         with dispatch.use_kernel(kernel):
             out, *sums = dispatch.modulate_edges(z, (a, b), (c, d), neighbors)
+            counted = dispatch.modulate_edges(z, (a, b), (c, d), neighbors, weight=counts)
             results = [
-                *(out, *sums),
+                *(out, *sums, *counted),
                 dispatch.sum_edges(out, weight, neighbors),
                 dispatch.sum_neighbors(a, weight, neighbors),
                 dispatch.sum_neighbors(b, None, neighbors),
@@ -374,7 +376,11 @@ def test_opcheck_of_edges_and_sums() -> None:
     per_head = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
     results = [
         torch.library.opcheck(
-            ops.modulate_edges, (z, *ends, neighbors.source, neighbors.ptr, *way_back, 0.2)
+            ops.modulate_edges, (z, *ends, neighbors.source, neighbors.ptr, *way_back, None, 0.2)
+        ),
+        torch.library.opcheck(
+            ops.modulate_edges,
+            (z, *ends, neighbors.source, neighbors.ptr, *way_back, torch.rand(7).double(), 0.2),
         ),
         torch.library.opcheck(ops.sum_runs, (ends[0], None, *runs)),
         torch.library.opcheck(ops.sum_runs, (ends[0], per_head, *runs)),

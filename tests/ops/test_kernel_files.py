@@ -37,7 +37,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Kernel
     source.write_text(SOURCE)
 
     def import_again() -> Kernel:
-        monkeypatch.setattr(kernel_files, "_told", set())
+        for said in ("_told", "_reasons"):
+            monkeypatch.setattr(kernel_files, said, set())
         spec = spec_from_file_location("doubling", source)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
@@ -122,6 +123,7 @@ def test_on_a_full_disk_each_process_compiles_its_own(
         assert kernel(ONE) == 2 and kernel(ONE.astype(np.int32)) == 2
     told = capfd.readouterr().err
     assert told.count("\n") == 1 and "No space left on device" in told and "each process" in told
+    assert not kernel_files.are_kept()
 
 
 def test_damaged_files_that_cannot_be_removed_are_not_loaded(

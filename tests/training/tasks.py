@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn import Linear, Module
 from torch_geometric.data import Data
 
 from nodewise.data.splits.drawn import random_split
@@ -27,3 +30,23 @@ def small_task(model: str = "LGCN", recipe: str = "official", **settings: Any) -
     split = random_split(data.y, per_class=5, val=20, test=None, seed=0)
     chosen = load_recipe(recipe, model, None, {**OFFICIAL_SMALL, **settings})
     return Task(data, split, {"dataset": "small"}, model, chosen)
+
+
+def weighted_task(model: str = "LGCN") -> Task:
+    task = small_task(model)
+    data = task.data.clone()
+    data.edge_weight = torch.rand(
+        data.edge_index.size(1), generator=torch.Generator().manual_seed(1)
+    )
+    return replace(task, data=data)
+
+
+class OwnModel(Module):
+    """A user's model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = Linear(7, 3)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.linear(x)  # type: ignore[no-any-return]

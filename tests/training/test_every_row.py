@@ -13,7 +13,7 @@ from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite
 from nodewise.models.zoo import ZOO, Row
 from nodewise.runs.task import dataset_source
-from nodewise.training.engines import Loss
+from nodewise.training.engines.base import Loss
 
 MAIN = Suite.load("main")
 STEPWISE = [name for name in MAIN.models if isinstance(ZOO[name], Row)]

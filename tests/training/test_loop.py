@@ -14,7 +14,9 @@ from nodewise.ops.fused import threads
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task, train, train_in
 from nodewise.training.early_stopping import StoppingRule
-from nodewise.training.engines import FieldEngine, FullGraphEngine, Loss
+from nodewise.training.engines.base import Loss
+from nodewise.training.engines.field import FieldEngine
+from nodewise.training.engines.full_graph import FullGraphEngine
 from nodewise.training.loop import NullKeeper, fit
 from nodewise.training.metrics import record_score
 from tests.training.tasks import small_task

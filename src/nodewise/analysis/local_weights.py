@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nodewise.analysis.axes import principal
+from nodewise.analysis.predictions import arguments
 from nodewise.analysis.subject import Subject
 from nodewise.nn.modulation import Modulation
 from nodewise.ops.sparse import as_features
@@ -52,7 +53,7 @@ class LocalWeights:
             InputError: The model has no layers that can be looked into.
         """
         model = subject.layered
-        found = first_modulation(model, as_features(subject.x), *subject.graph)
+        found = first_modulation(model, arguments(as_features(subject.x), *subject.graph))
         if found is None:
             return None
         return cls(found, model.layers[0].weight.detach(), subject.num_nodes)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nodewise.analysis.features import Feature
 from nodewise.analysis.neighbors import Neighbor
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NAMED = 3  # features and neighbors that a sentence names
 _CLEARLY = 1.05  # a strength from which a sentence calls a message strengthened
@@ -98,6 +101,13 @@ class NodeAnalysis:
         }
         about = {**vars(self), "levels": list(self.levels)}
         return {**about, **lists, "correct": self.correct, "sentence": self.sentence}
+
+    def to_frames(self) -> dict[str, pd.DataFrame]:
+        """Tables of the `features`, `neighbors` and `similar` nodes, by these names."""
+        import pandas as pd
+
+        found = self.to_dict()
+        return {name: pd.DataFrame(found[name]) for name in ("features", "neighbors", "similar")}
 
     def _predicted(self) -> str:
         label = "it has no label" if self.label is None else f"its label is {self.label}"

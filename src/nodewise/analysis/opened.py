@@ -20,6 +20,7 @@ from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
 from nodewise.nn.levels import LEVELS, with_levels
 from nodewise.ops.sparse import Features, SparseRows, as_features, take_rows
+from nodewise.training.inference import Inference
 
 
 class Received(NamedTuple):
@@ -73,8 +74,16 @@ class Opened:
     @cached_property
     def inputs(self) -> list[Features]:
         """The input of every layer, all nodes."""
+        model, given = self.subject.layered, self._arguments
+        parts = Inference().in_parts(model, given)
+        if parts is not None:
+            return parts.layer_inputs()
         with torch.no_grad():
-            return self.subject.layered.layer_inputs(self.subject.x, *self.subject.graph)
+            return model.layer_inputs(*given)
+
+    @property
+    def _arguments(self) -> tuple[Any, ...]:
+        return arguments(self.subject.x, *self.subject.graph)
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -82,12 +91,11 @@ class Opened:
         count, (edge_index, edge_weight) = self.subject.num_nodes, self.subject.graph
         return [conv.block(edge_index, (count, count), edge_weight) for conv in self.layers]
 
-    @cached_property
-    def axes(self) -> NDArray[np.float64]:
-        """The input of the last layer on its first two principal axes, shape (N, 2)."""
-        with torch.no_grad():
-            rows = self.subject.layered.embed(self.subject.x, *self.subject.graph)
-        return principal(lambda: iter([rows.double()]), *rows.shape, count=2)
+    def principal(self, count: int) -> NDArray[np.float64]:
+        """The input of the last layer on its first principal axes, shape (N, count)."""
+        found = Inference().outputs(self.subject.layered, self._arguments, embeddings=True)
+        rows = torch.cat([part.embedding for part in found if part.embedding is not None])
+        return principal(lambda: iter([rows.double()]), *rows.shape, count=count)
 
     def context(self, node: int) -> NDArray[np.int64]:
         """The numbers of the members of C_v, as often as they occur; the node without a graph."""
@@ -101,7 +109,7 @@ class Opened:
         """The arguments of the model for one node, and the row of its logits."""
         model, subject = self.subject.layered, self.subject
         if model.needs_all_nodes or not self.layers:
-            return arguments(as_features(subject.x), *subject.graph), node
+            return self._arguments, node
         field = ReceptiveField.of(self.blocks, self._targets(node))
         return (field.take(subject.x), field), 0
 

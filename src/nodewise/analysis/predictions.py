@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from nodewise.analysis.subject import Subject
 from nodewise.nn.levels import check_levels, levels_of, with_levels
 from nodewise.ops.sparse import Features
+from nodewise.training.inference import Inference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,10 +49,9 @@ class Predictions:
             self._known[kept] = self._compute(kept)
         return self._known[kept]
 
-    @torch.no_grad()
     def _compute(self, kept: frozenset[str]) -> Probabilities:
         model, subject = with_levels(self.subject.model, kept), self.subject
-        logits = model(*arguments(subject.x, *subject.graph))
+        logits = Inference().logits(model, arguments(subject.x, *subject.graph))
         return to_probabilities(logits, subject.temperature)
 
     def classes(self, levels: Iterable[str] | None = None) -> NDArray[np.int64]:

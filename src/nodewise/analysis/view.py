@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch.nn import Module
 
 from nodewise.analysis.clusters import Clusters, find_clusters
@@ -226,7 +227,7 @@ class View:
     def _map(self) -> pd.DataFrame:
         import pandas as pd
 
-        hidden, of_local = self._opened.axes, self._local_axes[:-1]
+        hidden, of_local = self.principal("hidden"), self._local_axes[:-1]
         columns = {"x": hidden[:, 0], "y": hidden[:, 1]}
         return pd.DataFrame(
             {
@@ -239,10 +240,24 @@ class View:
 
     @cached_property
     def _local_axes(self) -> Any:
-        """The local models on two principal axes, and last the global one, shape (N + 1, 2)."""
-        local = self._local
-        none = np.zeros((self.subject.num_nodes + 1, 2))
-        return none if local is None else local.principal_and_global(2)
+        return self.principal("local")
+
+    def principal(self, of: str, count: int = 2) -> NDArray[np.float64]:
+        """Rows of all nodes on their first principal axes, shape (N, count).
+
+        Args:
+            of: "hidden" for the inputs of the last layer; "local" for the local models, below which
+                the last row is the global one, so that there are N + 1.
+            count: How many axes; those that do not exist have zeros.
+
+        Raises:
+            InputError: The model has no layers to look into.
+        """
+        local = self._local  # also checks that there are layers
+        if of == "hidden":
+            return self._opened.principal(count)
+        none = np.zeros((self.subject.num_nodes + 1, count))
+        return none if local is None else local.principal_and_global(count)
 
     def global_on_map(self) -> tuple[float, float]:
         """Where the global model stands among the local ones: at `local_x` and `local_y`.

@@ -15,7 +15,7 @@ from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.nn.levels import LEVELS, check_levels, with_levels
 from nodewise.ops.sparse import Features, SparseRows, take_rows
-from nodewise.training.engines import as_input
+from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inputs import normalize
 
 

@@ -34,7 +34,7 @@ from nodewise.nn.base_conv import BaseConv
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
 from nodewise.runs.task import dataset_source, load_source, make_task
-from nodewise.training.engines import Engine
+from nodewise.training.engines.base import Engine
 from nodewise.training.recipe import load_recipe
 
 HIDDEN = 8

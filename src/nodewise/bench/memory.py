@@ -1,12 +1,13 @@
-"""The peak memory of a job, as the kernel reports it for a separate process."""
+"""The memory of a job, as the kernel reports it for a separate process."""
 
 from __future__ import annotations
 
 import ctypes
 import multiprocessing
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ import torch
 from nodewise.errors import RunError
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_BETWEEN_LOOKS = 0.02  # seconds
 
 
 def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> float | None:
@@ -33,37 +35,89 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
     """
     if not _RESET.exists():
         return None
+    return float(in_child(_extra_peak, make, args))
+
+
+def in_child(function: Callable[..., Any], *args: Any) -> Any:
+    """What a module-level function returns in a fresh process, on as many threads as this one.
+
+    Raises:
+        RunError: The process ended early.
+    """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    child = context.Process(target=_measure, args=(theirs, torch.get_num_threads(), make, args))
+    job = (theirs, torch.get_num_threads(), function, args)
+    child = context.Process(target=_call, args=job, daemon=True)  # ends with this process
     child.start()
     theirs.close()
     try:
-        peak = ours.recv()
+        returned = [ours.recv()]
+        child.join()
     except EOFError:
-        peak = None
-    child.join()
-    if peak is None:
+        returned = []
+        child.join()
+    finally:
+        child.terminate()  # after Ctrl-C here; one that has ended is left alone
+    if not returned:
         raise RunError(
             "memory",
             "the process that measures it ended early",
             value=child.exitcode,
             way_out="see above for its error; if there is none, it may have been killed for memory",
         )
-    return float(peak)
+    return returned[0]
 
 
-def _measure(
-    pipe: Any, threads: int, make: Callable[..., Callable[[], object]], args: tuple[Any, ...]
-) -> None:
+def _call(pipe: Any, threads: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     torch.set_num_threads(threads)
+    pipe.send(function(*args))
+
+
+def _extra_peak(make: Callable[..., Callable[[], object]], args: tuple[Any, ...]) -> float:
     job = make(*args)
     job()
     _return_freed_memory()
     before = _kilobytes("VmRSS")
     _RESET.write_text("5")  # resets the high-water mark, see proc(5)
     job()
-    pipe.send((_kilobytes("VmHWM") - before) / 1024)
+    return (_kilobytes("VmHWM") - before) / 1024
+
+
+class Resident:
+    """The memory of this process since `watch_resident` began, in MB; zero if it is not known.
+
+    Attributes:
+        peak: The most that was resident, mapped files included.
+        anonymous: The most that was resident and belongs to no file; looked up now and then.
+    """
+
+    peak = 0.0
+    anonymous = 0.0
+
+    def look(self) -> None:
+        """Look now."""
+        if _STATUS.exists():
+            self.peak = max(self.peak, _kilobytes("VmHWM") / 1024)
+            self.anonymous = max(self.anonymous, _kilobytes("RssAnon") / 1024)
+
+
+@contextmanager
+def watch_resident() -> Iterator[Resident]:
+    """Yield what is resident, looked up by a thread until the block ends."""
+    found, done = Resident(), Event()
+
+    def look() -> None:
+        while not done.wait(_BETWEEN_LOOKS):
+            found.look()
+
+    thread = Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+        found.look()
 
 
 def _return_freed_memory() -> None:

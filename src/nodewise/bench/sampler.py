@@ -119,8 +119,8 @@ def bench_sampler(
     ours = NeighborSampler(graph, FANOUTS)
     plain = TorchSampler(graph, FANOUTS)
     jobs: dict[str, Callable[[], int]] = {
-        "ours": lambda: _count(_ours(ours, parts, threads)),
-        "torch": lambda: _count(_plain(plain, parts, threads)),
+        "ours": lambda: sum(_ours(ours, parts, threads)),
+        "torch": lambda: sum(_plain(plain, parts, threads)),
     }
     counts = {name: job() for name, job in jobs.items()}
     with _one_thread_each():
@@ -148,10 +148,6 @@ def _ours(sampler: NeighborSampler, parts: list[IntArray], threads: int) -> Iter
 def _plain(sampler: TorchSampler, parts: list[IntArray], threads: int) -> Iterator[int]:
     items = [(number, torch.from_numpy(part)) for number, part in enumerate(parts)]
     return made_ahead(lambda item: len(sampler.sample(item[1], item[0]).e_id), items, threads)
-
-
-def _count(edges: Iterator[int]) -> int:
-    return sum(edges)
 
 
 @contextmanager

@@ -104,32 +104,87 @@ def sampler(
 
 @app.command()
 def scale(
-    largest: Annotated[
-        int, typer.Option("--largest", min=100_000, help="Stop at this many edges.")
-    ] = 10_000_000,
+    sizes: Annotated[
+        str, typer.Option("--sizes", help="Numbers of nodes, such as 10000,1000000.")
+    ] = "10000,100000,1000000,5000000",
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder", help="Write the graphs there, and keep them (default: a temporary folder)."
+        ),
+    ] = None,
+    fanout: Annotated[
+        str, typer.Option("--fanout", help="Neighbors sampled at each hop, at most.")
+    ] = "10,5",
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, help="Training nodes in a mini-batch.")
+    ] = 64,
+    limit: Annotated[
+        str | None,
+        typer.Option("--limit", help="Limit each process to this memory, such as 4GB (Linux)."),
+    ] = None,
     plot: Plot = None,
-    repeats: Repeats = 5,
     threads: Threads = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """The time of an edge from 100 thousand to 10 million edges, degree and width fixed.
+    """The time of a training node by mini-batches, from 10 thousand to 5 million nodes in files.
+
+    Synthetic graphs of degree 20 with 128 features are written first; the largest takes 3 GB of
+    disk, and minutes. Each is trained on in a process of its own, whose peak memory is shown.
 
     **Examples**
 
     - `nodewise bench scale --plot scale.png`
-    - `nodewise bench scale --largest 1000000`
+    - `nodewise bench scale --sizes 10000,1000000 --limit 4GB --json`
     """
     set_up(threads)
-    from nodewise.bench.scale import EDGES, bench_scale, check_plot, plot_scale
+    from nodewise.bench.scale import SETTINGS, bench_scale, check_plot, plot_scale
+    from nodewise.models.memory import memory_budget
 
     if plot is not None:
         check_plot(plot)
-    sizes = [edges for edges in EDGES if edges <= largest]
-    figures = bench_scale(sizes, repeats, _progress(quiet))
+    most = None if limit is None else memory_budget(limit, "--limit")
+    settings = {**SETTINGS, "fanout": fanout, "batch_size": batch_size}
+    numbers = _numbers("--sizes", sizes)
+    figures = bench_scale(numbers, folder, most, _progress(quiet), settings)
     _report(figures, json)
     if plot is not None:
         plot_scale(figures, plot)
+
+
+@app.command()
+def ddp(
+    nodes: Annotated[
+        int, typer.Option("--nodes", min=20_000, help="Nodes of the graph, of degree 20.")
+    ] = 500_000,
+    repeats: Repeats = 3,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """The throughput of two processes of one thread each that train together, against one.
+
+    They train an LGCN by mini-batches on a graph in memory-mapped files, 512 seeds a batch for each
+    process; every step adds up their gradients.
+
+    **Examples**
+
+    - `nodewise bench ddp --json`
+    """
+    from nodewise.bench.ddp import bench_ddp
+
+    _report(bench_ddp(nodes, repeats, _progress(quiet)), json)
+
+
+def _numbers(option: str, text: str) -> list[int]:
+    """Whole numbers above zero with commas between them."""
+    parts = [part.strip().replace("_", "") for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        from nodewise.errors import InputError
+
+        way_out = "give such as 10000,1000000"
+        raise InputError(option, "is not a list of numbers", value=text, way_out=way_out)
+    return [int(part) for part in parts]
 
 
 def _progress(quiet: bool) -> Callable[[str], None]:

@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
 
 Names = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="[DATASET] OUT",
+        metavar="[DATASET] [OUT]",
         help="A data set, unless tables are given; then OUT: x.npz, x.node, or a folder.",
     ),
+]
+To = Annotated[
+    Path | None,
+    typer.Option("--to", help="Instead of OUT: the folder of a store, for tables of any size."),
+]
+Memory = Annotated[str, typer.Option("--memory", help="What writing a store may take: 800MB, 4GB.")]
+Like = Annotated[
+    Path | None,
+    typer.Option("--like", help="A run or a store: make a store's features as it did."),
 ]
 Format = Annotated[
     str, typer.Option("--format", help="Tables in a folder: csv, tsv, csv.gz, tsv.gz, parquet.")
@@ -32,7 +41,10 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 @with_graph_options
 def convert(
     tables: Mapping[str, Any],
-    names: Names,
+    names: Names = None,
+    to: To = None,
+    memory: Memory = "4GB",
+    like: Like = None,
     table_format: Format = "csv",
     force: Force = False,
     split: SplitName = None,
@@ -50,6 +62,11 @@ def convert(
     categories and words as columns, numbers scaled unless `--no-scale` is given. The command that
     reads the files back is printed at the end.
 
+    With `--to`, the graph becomes a store: a folder of memory-mapped files, which every command
+    takes as `--nodes FOLDER`. Tables of any size are written in bounded memory (`--memory`), CSV
+    and Parquet alike; if it is killed, the same command begins anew. `--like RUN` makes the
+    features of a later graph as those that a run was trained on.
+
     **Examples**
 
     - `nodewise convert cora out/`
@@ -57,11 +74,20 @@ def convert(
     - `nodewise convert --nodes nodes.csv --edges edges.csv --label topic out.npz`
     - `nodewise convert --nodes graph.node out/ --force`
     - `nodewise convert --nodes graph.npz released/graph.node`
+    - `nodewise convert --nodes nodes.csv --edges edges.csv --label topic --to big/`
     """
+    if to is not None:
+        dataset = _dataset_beside_to(names)
+        from nodewise.cli.convert_store import about_store, store_request
+
+        how = (to, memory, like, force, root)
+        store = store_request(dataset, tables, (split, split_seed), *how).write(quiet)
+        print_json(about_store(store, to), json)
+        return
     from nodewise.data.writers.write_graph import files_for, write_graph
 
     has_tables = tables["nodes"] is not None or tables["edges"] is not None
-    dataset, out = _dataset_and_out(names, has_tables)
+    dataset, out = _dataset_and_out(names or [], has_tables)
     files_for(out, table_format, force)  # raises before the graph is read
     graph = _read(graph_source(dataset, tables, split, split_seed), root)
     if has_tables and not quiet:
@@ -79,9 +105,12 @@ def _dataset_and_out(names: list[str], has_tables: bool) -> tuple[str | None, Pa
     """The data set, if one is named, and where to write."""
     from nodewise.errors import InputError
 
-    if len(names) == 1 and not has_tables:
+    if len(names) < (1 if has_tables else 2):
         raise InputError(
-            "OUT", "is missing", value=names[0], way_out="name a data set, then where to write it"
+            "OUT",
+            "is missing",
+            value=" ".join(names) or None,
+            way_out="name a data set, then where to write it; or --to and a folder for a store",
         )
     if len(names) > 2:
         raise InputError(
@@ -91,6 +120,17 @@ def _dataset_and_out(names: list[str], has_tables: bool) -> tuple[str | None, Pa
             way_out="give a data set and where to write it, or only the latter beside --nodes",
         )
     return (names[0] if len(names) == 2 else None), Path(names[-1])
+
+
+def _dataset_beside_to(names: list[str] | None) -> str | None:
+    """The data set, if one is named."""
+    from nodewise.errors import InputError
+
+    if names and len(names) > 1:
+        raise InputError(
+            "OUT", "is given, and so is --to", value=names[-1], way_out="give one of them"
+        )
+    return names[0] if names else None
 
 
 def _read(source: Mapping[str, Any], root: Path | None) -> GraphTable:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nodewise.cli.demo_run import keep_run, places_beside
 from nodewise.cli.options import Device, Json, Quiet, Workers, check_device
+from nodewise.cli.pages import check_page
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_json, print_table
-from nodewise.errors import InputError, NodewiseError
+from nodewise.errors import NodewiseError
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import percent
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 Seeds = Annotated[
     int, typer.Option("--seeds", min=1, help="Runs; each has its own split and initialization.")
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The HTML report.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", help="The HTML report; the explorer is written beside it.")
+]
 _EPOCHS = 250  # more would improve all of them a little, and take more than a minute
 _MODELS = {"GCN": "GCN", "matched global": "LGCN:global", "LGCN": "LGCN", "GCN-64": "GCN-64"}
 # The global model that does best on validation nodes here, under settings that suit it.
@@ -41,7 +46,8 @@ def demo(
     The toy graph holds papers of six fields. Words such as "cell" or "kernel" stand for another
     class in each field, and a paper's field shows only through its neighborhood. The matched
     global model is LGCN with localization switched off; GCN-64 is a strong global model, wide and
-    with settings of its own.
+    with settings of its own. Beside the report are the LGCN that did best on validation nodes, and
+    a page that shows what localization did to each paper.
 
     **Examples**
 
@@ -55,30 +61,22 @@ def demo(
         try:
             with unmasking_interrupts():
                 check_device(device)
-                _check_page(out)
+                check_page(out, "--out")
+                explorer, run = places_beside(out)
                 _train(_jobs(Path(folder), seeds, device), workers, quiet)
                 records = _records(Path(folder), seeds)
         except KeyboardInterrupt:
             raise stopped("stopped by Ctrl-C; nothing was written") from None
-        rows = _write(out, records, Path(folder))
+        rows = _write(out, records, Path(folder), explorer.name)
+        keep_run(Path(folder) / "LGCN", explorer, run)
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")
     print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
     if not quiet:
         typer.echo(f"report: {out}")
-    print_json({"table": rows, "report": str(out)}, json)
-
-
-def _check_page(out: Path) -> None:
-    """Check that the page can be written, before anything is trained."""
-    from nodewise.io import writing
-
-    if out.is_dir():
-        raise InputError(
-            "--out", "is a folder", value=out, way_out="name a file, such as demo.html"
-        )
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
+        typer.echo(f"what localization did: {explorer}; live: nodewise explore {quote(str(run))}")
+    made = {"report": out, "explorer": explorer, "run": run}
+    print_json({"table": rows, **{name: str(path) for name, path in made.items()}}, json)
 
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
@@ -132,7 +130,7 @@ def _records(folder: Path, seeds: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def _write(
-    out: Path, records: dict[str, list[dict[str, Any]]], folder: Path
+    out: Path, records: dict[str, list[dict[str, Any]]], folder: Path, explorer: str
 ) -> list[dict[str, Any]]:
     """Write the page, and return the table's rows."""
     from nodewise.report.demo import write_demo
@@ -144,5 +142,5 @@ def _write(
         name: [RunFolder(_folder(folder, name, seed)).history for seed in range(len(runs))]
         for name, runs in records.items()
     }
-    write_demo(out, rows, records, histories)
+    write_demo(out, rows, records, histories, explorer)
     return rows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -10,6 +11,7 @@ from nodewise.cli.options import (
     AllowChanges,
     Device,
     Json,
+    Memory,
     Quiet,
     Root,
     Run,
@@ -20,11 +22,19 @@ from nodewise.cli.options import (
 from nodewise.cli.tables import print_json, print_table
 from nodewise.training.cells import between, heading, percent
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from nodewise.runs.run import Task
+    from nodewise.runs.saved import SavedRun
+    from nodewise.runs.whole_graph import WholeGraph
+
 
 def evaluate(
     run: Run,
     root: Root = None,
     device: Device = "cpu",
+    memory: Memory = None,
     threads: Threads = None,
     allow_changes: AllowChanges = False,
     json: Json = False,
@@ -42,19 +52,21 @@ def evaluate(
     """
     set_up(threads, device)
     from nodewise.data.fingerprints import logits_sha256
+    from nodewise.models.memory import memory_budget
     from nodewise.runs.controls import controls_of
-    from nodewise.runs.run import Task, scores_of
+    from nodewise.runs.progress import part_progress
+    from nodewise.runs.run import scores_of
     from nodewise.runs.saved import load_run
-    from nodewise.runs.task import load_source, split_of
+    from nodewise.training.inference import Inference
 
+    budget = memory_budget(memory)
     model = load_run(run, device=device, allow_changes=allow_changes)
-    data = load_source(model.config["graph"], root, model.folder).data.to(device)
-    set_threads_for(data.edge_index.size(1), threads)
-    split = split_of(data)
-    _check(model.config["split_sha256"], split.sha256())
-    logits = model.logits(data)
-    scores = _unlearned(scores_of(logits, data.y, split), "refit" in model.config)
-    task = Task(data, split, model.config["graph"], model.config["model"], model.recipe)
+    task, graph = _graph(model, root, device)
+    set_threads_for(graph.num_edges, threads)
+    _check(model.config["split_sha256"], task.split.sha256())
+    with part_progress("evaluating", quiet) as watch:
+        logits = model.logits(graph.data, Inference(budget, watch=watch))
+    scores = _unlearned(scores_of(logits, task.data.y, task.split), "refit" in model.config)
     controls = controls_of(task)
     majority, features = controls["majority"], controls["features_only"]
     names = [name for name in scores if name != "intervals" and not name.endswith("micro_f")]
@@ -75,6 +87,22 @@ def evaluate(
     print_table(columns, rows, "" if quiet else footer)
     about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
     print_json(about, json)
+
+
+def _graph(model: SavedRun, root: Path | None, device: str) -> tuple[Task, WholeGraph]:
+    """The task of a run, and its graph; a store's stays in its files."""
+    from nodewise.runs.run import Task
+    from nodewise.runs.stored_task import stored_task
+    from nodewise.runs.task import load_source, split_of
+    from nodewise.runs.whole_graph import WholeGraph, open_source
+
+    source, name = model.config["graph"], model.config["model"]
+    if "store" in source:
+        graph = WholeGraph.of_store(open_source(source))
+        return stored_task(source, name, model.recipe, device), graph
+    graph = WholeGraph.of_table(load_source(source, root, model.folder), device)
+    data = cast("Data", graph.data)
+    return Task(data, split_of(data), source, name, model.recipe), graph
 
 
 def _unlearned(scores: dict[str, Any], refit: bool) -> dict[str, Any]:

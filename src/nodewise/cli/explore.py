@@ -10,6 +10,7 @@ import typer
 
 from nodewise.cli.graph_options import Edges, Nodes, files_of
 from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
+from nodewise.cli.pages import check_page, write_explorer
 from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ Static = Annotated[
     ),
 ]
 
+Tsne = Annotated[
+    bool,
+    typer.Option("--tsne/--no-tsne", help="Whether that file also has the maps laid out by t-SNE."),
+]
+
 
 def explore(
     run: Run,
@@ -40,6 +46,7 @@ def explore(
     nodes: Nodes = None,
     edges: Edges = None,
     static: Static = None,
+    tsne: Tsne = True,
     host: Host = "127.0.0.1",
     port: Port = 8050,
     browser: Browser = True,
@@ -55,7 +62,7 @@ def explore(
     Of a node: the messages it receives, the features that its weights turn up or down, its
     prediction with levels switched off, and what it would be without an edge, a feature or a
     level. Nothing is trained, and nothing comes from the network. Ctrl-C ends it. It needs the
-    packages `dash` and `plotly`.
+    package `dash`; the one file of `--static` does not.
 
     **Examples**
 
@@ -63,17 +70,18 @@ def explore(
     - `nodewise explore runs/mine --port 0 --no-browser --json`
     - `nodewise explore runs/mine --static page.html`
     """
-    from nodewise.explorer.app import need_dash
+    if static is None:
+        from nodewise.explorer.app import need_dash
 
-    need_dash()
+        need_dash()
+    else:
+        check_page(static, "--static")
     set_up(threads, device)
     explored = _explored(run, dataset, files_of(nodes, edges), root, device, allow_changes)
     if static is None:
         _serve(explored, run, host, port, browser, json, quiet)
         return
-    from nodewise.explorer.static import write_static
-
-    details = write_static(explored, run.resolve().name, static)
+    details = write_explorer(explored, run.resolve().name, static, tsne, quiet)
     if not quiet:
         typer.echo(f"{static}: a map of all nodes, and details of {details:,}")
     print_json({"page": str(static), "details": details}, json)
@@ -119,9 +127,5 @@ def _serve(
         import webbrowser
 
         webbrowser.open(url)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        typer.echo("\nended", err=True)
-    finally:
-        server.server_close()
+    server.serve_forever()  # returns after Ctrl-C, and closes the server
+    typer.echo("\nended", err=True)

@@ -5,7 +5,6 @@ Those about reading are made from the fields of `ReadOptions`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from nodewise.cli.options import with_options
 from nodewise.data.options import ReadOptions
 from nodewise.errors import InputError
 
@@ -51,20 +51,7 @@ def with_graph_options(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(ReadOptions)
     kinds = {"nodes": (Nodes, None), "edges": (Edges, None)}
     kinds |= {name: _on_command_line(hints[field.name], field) for name, field in _OPTIONS.items()}
-
-    def run(**given: Any) -> None:
-        tables = {name: given.pop(name) for name in kinds}
-        command(**given, tables=tables)
-
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in kinds.items()
-    ]
-    signature = inspect.signature(command, eval_str=True)
-    kept = [option for option in signature.parameters.values() if option.name != "tables"]
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__signature__ = signature.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
-    return run
+    return with_options(command, "tables", kinds)
 
 
 def graph_source(
@@ -81,6 +68,7 @@ def graph_source(
     Raises:
         InputError: There is no graph, or there are two, or options do not go with it.
     """
+    from nodewise.data.store_meta import was_to_be_store
     from nodewise.runs.task import dataset_source, files_source
 
     files, chosen = files_of(tables["nodes"], tables["edges"]), _chosen(tables)
@@ -92,16 +80,18 @@ def graph_source(
         )
     if (dataset is None) == (not files):
         raise not_one_graph(dataset)
+    if dataset is not None and was_to_be_store(Path(dataset)):
+        _check_no_split(split, "name a column when the store is made")
+        return {"store": dataset, "split_seed": split_seed}
     if dataset is not None:
         return dataset_source(dataset, split, split_seed)
-    if split is not None:
-        raise InputError(
-            "--split",
-            "is for data sets",
-            value=split,
-            way_out="name a column that says train, val or test with --split-column",
-        )
+    _check_no_split(split, "name a column that says train, val or test with --split-column")
     return files_source(files, ReadOptions(**chosen), split_seed)
+
+
+def _check_no_split(split: str | None, way_out: str) -> None:
+    if split is not None:
+        raise InputError("--split", "is for data sets", value=split, way_out=way_out)
 
 
 def graph_of_run(
@@ -135,6 +125,8 @@ def name_of(source: Mapping[str, Any]) -> str:
     """A short name for a graph: the data set's, or the first file's without its endings."""
     if "dataset" in source:
         return str(source["dataset"])
+    if "store" in source:
+        return Path(source["store"]).name
     return Path(next(iter(source["files"].values()))).name.split(".")[0]
 
 

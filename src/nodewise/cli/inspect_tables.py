@@ -10,6 +10,8 @@ import typer
 from nodewise.cli.tables import print_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nodewise.analysis.clusters import Clusters
     from nodewise.analysis.graph import GraphAnalysis
     from nodewise.analysis.node import NodeAnalysis
@@ -101,6 +103,8 @@ def print_graph(graph: GraphAnalysis, top: int) -> None:
             for part, c in graph.counts.items()
         ],
     )
+    _changed("corrected", graph.corrected, top)
+    _changed("spoiled", graph.spoiled, top)
     if graph.most_localized is None:
         typer.echo("nothing is localized at nodes, so there are no local weights to compare")
         return
@@ -134,6 +138,19 @@ def print_graph(graph: GraphAnalysis, top: int) -> None:
     )
     if graph.clusters is not None:
         _clusters(graph.clusters)
+
+
+def _changed(first: str, nodes: pd.DataFrame, top: int) -> None:
+    """Print nodes that localization changed to right or wrong, the most certain first."""
+    rows = nodes.sort_values("confidence", ascending=False, kind="stable").head(top)
+    _table(
+        first,
+        ("label", "prediction", "without", "confidence"),
+        [
+            (str(row.id), row.label, row.prediction, row.without_global, f"{row.confidence:.2f}")
+            for row in rows.itertuples()
+        ],
+    )
 
 
 def _clusters(clusters: Clusters) -> None:

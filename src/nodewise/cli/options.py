@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +21,12 @@ Threads = Annotated[
 ]
 Device = Annotated[
     str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1, mps, ...")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", help="How much memory may be used, such as 4GB (default: half of all)."
+    ),
 ]
 Workers = Annotated[
     int | None,
@@ -59,7 +67,11 @@ ClassWeight = Annotated[
     ),
 ]
 DatasetName = Annotated[
-    str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
+    str | None,
+    typer.Argument(
+        help="A data set, see `nodewise datasets`, or a folder of `nodewise convert --to`. "
+        "Or give --edges."
+    ),
 ]
 Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
 RecipeName = Annotated[
@@ -84,6 +96,32 @@ def with_keys(settings: list[str] | None, **keys: str | None) -> list[str]:
     """Settings as `KEY=VALUE`, with those that have options."""
     named = [f"{key}={value.replace('-', '_')}" for key, value in keys.items() if value is not None]
     return [*(settings or ()), *named]
+
+
+def with_options(
+    command: Callable[..., None], argument: str, options: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """The command with more options, which it receives as one dictionary.
+
+    Args:
+        command: The command.
+        argument: Its argument that takes the dictionary.
+        options: The annotation and the default of each option.
+    """
+
+    def run(**given: Any) -> None:
+        taken = {name: given.pop(name) for name in options}
+        command(**given, **{argument: taken})
+
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
+    ]
+    signature = inspect.signature(command, eval_str=True)
+    kept = [option for option in signature.parameters.values() if option.name != argument]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = signature.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
+    return run
 
 
 def set_up(threads: int | None, device: str = "cpu") -> None:

@@ -12,6 +12,7 @@ from nodewise.cli.options import (
     AllowChanges,
     Device,
     Json,
+    Memory,
     Quiet,
     Root,
     Run,
@@ -23,16 +24,21 @@ from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
     from nodewise.runs.saved import SavedRun
+    from nodewise.runs.whole_graph import WholeGraph
 
 DatasetName = Annotated[
     str | None,
-    typer.Argument(help="A data set with the same features (default: the graph of training)."),
+    typer.Argument(
+        help="A data set or a folder of `nodewise convert` with the same features (default: the "
+        "graph of training)."
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Where the predictions go.")]
 Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+
 ForSpreadsheets = Annotated[
     bool,
     typer.Option(
@@ -53,6 +59,7 @@ def predict(
     for_spreadsheets: ForSpreadsheets = False,
     root: Root = None,
     device: Device = "cpu",
+    memory: Memory = None,
     threads: Threads = None,
     allow_changes: AllowChanges = False,
     json: Json = False,
@@ -64,6 +71,9 @@ def predict(
     run that was trained on tables also predicts later ones with the same columns, larger or not;
     they need no labels. A run that was stopped by Ctrl-C predicts with its best epoch so far.
 
+    A graph whose layers would not fit into `--memory` is computed layer by layer, a part of the
+    nodes at a time, and the rows are written as they come.
+
     **Examples**
 
     - `nodewise predict runs/mine`
@@ -71,29 +81,53 @@ def predict(
     - `nodewise predict runs/mine --nodes new_nodes.csv --edges new_edges.csv`
     """
     set_up(threads, device)
-    from nodewise.runs.export import write_embeddings, write_predictions
+    from nodewise.models.memory import memory_budget
+    from nodewise.runs.export import write_outputs
+    from nodewise.runs.progress import part_progress
     from nodewise.runs.saved import load_run
+    from nodewise.training.inference import Inference
 
     _check_paths(out, embeddings)
+    budget = memory_budget(memory)
     model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
-    graph = graph_of_run(model, dataset, files, root)
-    data = graph.data.to(device)
-    set_threads_for(data.edge_index.size(1), threads)
-    if files and not quiet:
-        typer.echo(str(graph.summary))
-    logits = model.logits(data)
-    rows = None if embeddings is None else model.embeddings(data)
-    write_predictions(out, graph.ids, logits, model.class_names, for_spreadsheets)
-    if embeddings is not None and rows is not None:
-        write_embeddings(embeddings, graph.ids, rows, for_spreadsheets)
+    graph = _graph(model, dataset, files, root, device, quiet)
+    set_threads_for(graph.num_edges, threads)
+    with part_progress("predicting", quiet) as watch:
+        how = Inference(budget, out.resolve().parent, watch)
+        outputs = model.outputs(graph.data, how, embeddings is not None)
+        names = (graph.names, model.class_names)
+        write_outputs(outputs, *names, out, embeddings, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
-        typer.echo(f"{len(graph.ids)} predictions of {model.folder} in {out}")
+        typer.echo(f"{graph.num_nodes} predictions of {model.folder} in {out}")
         if interrupted:
             typer.echo(_about_stopped(model))
-    about = {"run": str(model.folder), "out": str(out), "nodes": len(graph.ids)}
+    about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
     print_json({**about, "interrupted": interrupted}, json)
+
+
+def _graph(
+    model: SavedRun,
+    dataset: str | None,
+    files: dict[str, str],
+    root: Path | None,
+    device: str,
+    quiet: bool,
+) -> WholeGraph:
+    """The graph that is asked for; a store's stays in its files."""
+    from nodewise.data.store import GraphStore
+    from nodewise.data.store_meta import is_store
+    from nodewise.runs.whole_graph import WholeGraph, open_source
+
+    if dataset is not None and not files and is_store(Path(dataset)):
+        return WholeGraph.of_store(GraphStore.open(dataset))
+    if dataset is None and not files and "store" in model.config["graph"]:
+        return WholeGraph.of_store(open_source(model.config["graph"]))
+    graph = graph_of_run(model, dataset, files, root)
+    if files and not quiet:
+        typer.echo(str(graph.summary))
+    return WholeGraph.of_table(graph, device)
 
 
 def _about_stopped(model: SavedRun) -> str:

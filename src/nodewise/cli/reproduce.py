@@ -21,7 +21,7 @@ SuiteName = Annotated[
     str,
     typer.Argument(
         help="main, val100, ablation, matched, neighbors, loose, splits, fair, lambda, decay, "
-        "peers, cost or tsne."
+        "peers, minibatch, cost or tsne."
     ),
 ]
 Models = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nodewise.cli.choosing import requested_task
+from nodewise.cli.engine_options import engine_settings, stored_source, with_engine_options
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import (
     ClassWeight,
@@ -30,7 +31,6 @@ from nodewise.cli.options import (
 from nodewise.cli.score_table import print_scores
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_json
-from nodewise.cli.training_graph import load_graph
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import epoch_progress
 
@@ -96,8 +96,10 @@ Track = Annotated[
 
 
 @with_graph_options
+@with_engine_options
 def train(
     tables: Mapping[str, Any],
+    batching: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = None,
@@ -140,6 +142,10 @@ def train(
     tried; `--set` fixes a key for all. With `--runs` it chooses once, with the first seed.
     `choice.json` and `report.html` have the details.
 
+    Graphs that outgrow memory are trained by mini-batches, with `--engine minibatch`, or by
+    themselves where a step would not fit `--memory`. torchrun starts several processes, which
+    share every batch: `torchrun --nproc-per-node 2 -m nodewise train ... --engine minibatch`.
+
     **Examples**
 
     - `nodewise train toy`
@@ -148,35 +154,57 @@ def train(
     - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --budget 2m`
     - `nodewise train cora --recipe auto --budget 2m`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
+    - `nodewise train amazon --engine minibatch --fanout 10,10 --batch-size 512`
     """
     set_up(threads, device)
     from nodewise.experiments.train_request import AutoOptions, TrainRequest
     from nodewise.runs.seeds import seed_folder
     from nodewise.runs.task import TaskMaker
     from nodewise.runs.tracking import make_tracker
+    from nodewise.training.engines.resources import Resources
+    from nodewise.training.processes import joined_processes, local_device
     from nodewise.training.recipe import parse_settings
 
-    make = TaskMaker(graph_source(dataset, tables, split, split_seed), root, device)
+    device = local_device(device)
+    source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
-    recipe, fixed = recipe or _default_recipe(make), parse_settings(with_keys(settings, **keys))
+    fixed = parse_settings([*with_keys(settings, **keys), *engine_settings(batching)])
     auto = AutoOptions(budget, workers, refit)
-    request = TrainRequest(model, recipe, fixed, seed, dataset, auto)
-    request.recipes()  # a wrong flag should not wait for a graph to load
-    folder = out or Path("runs") / _run_name(make, request)
-    graph = load_graph(make, threads, quiet)
-    make_tracker(track, folder, seed).close()  # fails here rather than after training
-    first = folder if runs is None else seed_folder(folder, seed)
-    task, choice = requested_task(request, make, graph, folder, first, quiet)
-    records = _train_runs(task, folder, seed, runs, track, quiet)
-    summary = {**_summary(records, folder, first, task), **_choice_fields(choice)}
+    with joined_processes(device) as processes:
+        quiet = quiet or not processes.is_first
+        resources = Resources(workers=batching["sampling_workers"], processes=processes)
+        make = TaskMaker(source, root, device, resources)
+        known = source.get("dataset")
+        request = TrainRequest(model, recipe or _default_recipe(make), fixed, seed, known, auto)
+        request.recipes()  # a wrong flag should not wait for a graph to load
+        folder = out or Path("runs") / _run_name(make, request)
+        make_tracker(track, folder, seed).close()  # fails here rather than after training
+        first = folder if runs is None else seed_folder(folder, seed)
+        task, choice = requested_task(request, make, folder, first, threads, quiet)
+        if not processes.is_first:
+            _follow(task, range(seed, seed + (runs or 1)))
+            return
+        records = _train_runs(task, folder, seed, runs, track, quiet)
+        summary = {**_summary(records, folder, first, task), **_choice_fields(choice)}
     print_scores(summary, folder, quiet)
     print_json(summary, json)
 
 
 def _default_recipe(make: TaskMaker) -> str:
-    """The recipe where none is named: `auto` for tables of one's own."""
-    return "auto" if "files" in make.source else "nodewise"
+    """The recipe where none is named: `auto` for tables of one's own, read by one process."""
+    alone = make.resources.processes.count == 1
+    return "auto" if "files" in make.source and alone else "nodewise"
+
+
+def _follow(task: Task, seeds: Iterable[int]) -> None:
+    """Train along with the process that writes the files."""
+    from nodewise.runs.run import Callbacks, follow
+
+    with asking_to_stop() as stop:
+        for seed in seeds:
+            if follow(task, seed, Callbacks(stop=stop))["interrupted"]:
+                return
 
 
 def _run_name(make: TaskMaker, request: TrainRequest) -> str:

@@ -96,9 +96,10 @@ class BatchLoader:
 
         def sample(number: int) -> Made:
             start = number * self.batch_size
-            places = order[start : start + self.batch_size][part]
+            whole = order[start : start + self.batch_size]
+            places = whole[part]
             batch = self.sampler.sample(self.input_nodes[places], epoch, number)
-            return make(replace(batch, input_id=places))
+            return make(replace(batch, input_id=places, whole_size=len(whole)))
 
         return made_ahead(sample, range(len(self)), self.workers)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nodewise.data.columns import (
+    Columns,
     check_columns,
     choose,
     edge_roles,
@@ -14,7 +16,7 @@ from nodewise.data.columns import (
     no_features,
     node_roles,
 )
-from nodewise.data.edges import Edges, connect, ends_of, weights_of
+from nodewise.data.edges import Edges, connect, ends_of, no_edges, weights_of
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
 from nodewise.data.encoders.words import WordsColumn
@@ -73,7 +75,7 @@ def _build(
     fitted: Preprocessing | None,
     needs_labels: bool,
 ) -> GraphTable:
-    roles = _roles(nodes, edges, options, fitted)
+    roles = find_roles(nodes, edges, options, fitted)
     if needs_labels and roles.label is None:
         raise missing_label()
     edge_table = edges.read([name for name in (roles.source, roles.target) if name])
@@ -89,10 +91,15 @@ def _build(
     return assemble(replace(parts, split=split, notes=(*notes, *parts.notes)), options.sparse)
 
 
-def _roles(
+def find_roles(
     nodes: Source | None, edges: Source, options: ReadOptions, fitted: Preprocessing | None
 ) -> Roles:
-    """The columns of both tables that have a role, from their headers."""
+    """The columns of both tables that have a role, from their headers.
+
+    Raises:
+        TableError: A column that the options name does not exist.
+        InputError: Columns of nodes are asked for, and there are no nodes.
+    """
     stored = None if fitted is None else fitted.roles
     ends = edge_roles(edges, options.roles, stored)
     if nodes is not None:
@@ -119,8 +126,15 @@ def _read_nodes(
 ) -> SourceTable:
     if nodes is None:
         return nodes_of_edges(edges, roles)
+    return nodes.read(as_text_columns(nodes, roles, options, fitted))
+
+
+def as_text_columns(
+    nodes: Source, roles: Roles, options: ReadOptions, fitted: Preprocessing | None
+) -> list[str]:
+    """The columns whose cells are read as texts: names, labels and texts."""
     names = (roles.id, roles.label, roles.split, *options.text, *_text_columns(fitted))
-    return nodes.read([name for name in names if name in nodes.columns])
+    return [name for name in names if name in nodes.columns]
 
 
 def _text_columns(fitted: Preprocessing | None) -> Iterator[str]:
@@ -135,10 +149,7 @@ def _edges(table: SourceTable, roles: Roles, index: Any, nodes: str, directed: b
     weight = None if roles.weight is None else weights_of(table, roles.weight)
     edges = connect(ends, len(index), directed=directed, weight=weight)
     if not edges.count:
-        raise table.error(
-            "every edge is a self-loop, so that no node has a context",
-            way_out="give edges between different nodes",
-        )
+        raise no_edges(table)
     return edges
 
 
@@ -152,8 +163,13 @@ def _labels(
         return known_labels_of(table, roles.label, known, options.unlabeled)
     labels = labels_of(table, roles.label, options.unlabeled)
     if roles.split is None:
-        check_class_sizes(table, roles.label, labels)
+        first = partial(_first_row, labels)
+        check_class_sizes(table, roles.label, labels.counts(), first)
     return labels
+
+
+def _first_row(labels: Labels, name: str) -> int:
+    return int((labels.y == labels.class_names.index(name)).argmax())
 
 
 def _split(table: SourceTable, roles: Roles, labels: Labels, *, strict: bool) -> GivenSplit | None:
@@ -174,7 +190,8 @@ def _with_features(
     left_out: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     if fitted is None:
-        choice = choose(nodes, options, (roles.id, roles.label, roles.split))
+        taken = (roles.id, roles.label, roles.split)
+        choice = choose(Columns(nodes, options), tuple(nodes.frame.columns), taken)
         if not choice.encoders and choice.left_out:
             raise no_features(nodes, choice.left_out)
         encoders = choice.encoders or (DegreeColumn.fit(with_degrees),)
@@ -182,7 +199,7 @@ def _with_features(
         warnings = tuple(leak_warnings(nodes, labels, encoders))
         fitted = Preprocessing(encoders, labels.class_names, roles, options.directed)
     features = fitted.encode(with_degrees)
-    notes = tuple(feature_notes(nodes, features, fitted))
+    notes = tuple(feature_notes(features, fitted))
     ids = ids_of(nodes, str(roles.id))
     parts = Parts(ids, features.matrix, edges, labels, fitted)
     return replace(parts, left_out=dict(left_out), notes=notes, warnings=warnings)

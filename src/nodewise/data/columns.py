@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,101 +129,155 @@ def check_columns(nodes: Source, options: ReadOptions, taken: Collection[str | N
             )
 
 
-def choose(
-    table: SourceTable, options: ReadOptions, taken: Collection[str | None]
-) -> FeatureChoice:
-    """Fit an encoder to each column that was named, or that can be a feature by default.
+class Columns:
+    """The columns of a table of nodes: what they hold, and the encoders fitted to them.
 
     Args:
         table: The nodes.
-        options: How to read; without `features`, all numbers and names of few values are taken.
+        options: How to read them.
+    """
+
+    def __init__(self, table: SourceTable, options: ReadOptions) -> None:
+        self.table, self.options = table, options
+
+    def facts(self, column: str) -> ColumnFacts:
+        """What decides whether a column is a feature."""
+        return ColumnFacts.of(self.table.frame[column], column)
+
+    def numbers(self, column: str) -> Encoder:
+        """The encoder of a column of numbers."""
+        return NumericColumn.fit(self.table, column, self.options.missing, self.options.scale)
+
+    def names(self, column: str) -> Encoder:
+        """The encoder of a column of categories."""
+        return CategoryColumn.fit(self.table, column, self.options.missing != "error")
+
+    def words(self, column: str) -> Encoder:
+        """The encoder of a column of texts."""
+        how = (self.options.text_as, self.options.max_vocabulary)
+        return WordsColumn.fit(self.table, column, *how)
+
+
+def choose(columns: Columns, names: Sequence[str], taken: Collection[str | None]) -> FeatureChoice:
+    """Fit an encoder to each column that was named, or that can be a feature by default.
+
+    Args:
+        columns: The columns; without the option `features`, all numbers and names of few values
+            are taken.
+        names: What they are called.
         taken: Columns that have a role.
 
     Raises:
         TableError: A column cannot be what it was named for, or mixes numbers with other things.
     """
-    texts = [
-        WordsColumn.fit(table, column, options.text_as, options.max_vocabulary)
-        for column in options.text
-    ]
-    if options.features is not None:
-        named = [name for name in options.features if name not in options.text]
-        return FeatureChoice((*(_named_feature(table, name, options) for name in named), *texts))
-    free = [name for name in table.frame.columns if name not in (*taken, *options.text)]
+    options = columns.options
+    texts = [columns.words(column) for column in options.text]
     encoders: list[Encoder] = []
     left_out: list[tuple[str, str]] = []
-    for column in free:
-        reason = _reason_against(table.frame[column], column)
-        if reason is None:
-            encoders.append(_fit(table, column, options))
-        else:
-            left_out.append((column, reason))
+    rest = names if options.features is None else options.features
+    for column in rest:
+        if column in options.text or (options.features is None and column in taken):
+            continue
+        facts = columns.facts(column)
+        if options.features is not None:
+            facts.check_named(columns.table)
+        elif facts.reason_against is not None:
+            left_out.append((column, facts.reason_against))
+            continue
+        fit = columns.numbers if facts.is_mostly_numbers else columns.names
+        encoders.append(fit(column))
     return FeatureChoice((*encoders, *texts), tuple(left_out))
 
 
-def _named_feature(table: SourceTable, column: str, options: ReadOptions) -> Encoder:
-    cells = table.frame[column]
-    if is_empty(cells).all():
-        raise table.error("is empty", column=column, way_out="leave it out of the features")
-    if _is_foreign(cells):
-        raise table.error(
-            f"is neither a number nor a name but {cells.dtype}",
-            column=column,
-            value=cells.iloc[0],
-            way_out="leave it out of the features, or convert it to numbers",
-        )
-    distinct = 0 if _is_numeric(cells) else names_in(cells).nunique()
-    if distinct > MANY:
-        raise table.error(
-            f"is not a number, and {distinct} distinct texts are too many for categories",
-            row=int(np.isnan(as_numbers(cells)).argmax()),
-            column=column,
-            value=cells.iloc[0],
-            way_out="leave it out of the features, or name it in text to use its words",
-        )
-    return _fit(table, column, options)
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What decides whether a column is a feature, and which kind.
+
+    Attributes:
+        column: The column.
+        rows: How many rows there are.
+        given: How many cells are not empty.
+        numbers: How many of these are numbers.
+        distinct: How many distinct texts they have; 0 of a column of numbers.
+        foreign: The type of cells that are neither numbers nor names, else nothing.
+        first: The first cell.
+        first_text: The first row whose cell is no number.
+    """
+
+    column: str
+    rows: int
+    given: int
+    numbers: int
+    distinct: int
+    foreign: str
+    first: object
+    first_text: int
+
+    @classmethod
+    def of(cls, cells: Any, column: str) -> ColumnFacts:
+        """The facts of a column in memory."""
+        given, text, distinct = ~is_empty(cells), np.zeros(len(cells), np.bool_), 0
+        foreign = is_foreign(cells)
+        if not (foreign or is_numeric(cells)):
+            text, names = np.isnan(as_numbers(cells)), names_in(cells)
+            distinct = int(names[names != ""].nunique())
+        counts = (len(cells), int(given.sum()), int((given & ~text).sum()), distinct)
+        kind = str(cells.dtype) if foreign else ""
+        return cls(column, *counts, kind, cells.iloc[0], int(text.argmax()))
+
+    @property
+    def is_mostly_numbers(self) -> bool:
+        """Whether a cell that is no number is an error."""
+        return self.numbers > self.given / 2
+
+    def check_named(self, table: SourceTable) -> None:
+        """Check that the column can be the feature that it was named for.
+
+        Raises:
+            TableError: It cannot.
+        """
+        if not self.given:
+            way_out = "leave it out of the features"
+            raise table.error("is empty", column=self.column, way_out=way_out)
+        if self.foreign:
+            raise table.error(
+                f"is neither a number nor a name but {self.foreign}",
+                column=self.column,
+                value=self.first,
+                way_out="leave it out of the features, or convert it to numbers",
+            )
+        if self.distinct > MANY:
+            raise table.error(
+                f"is not a number, and {self.distinct} distinct texts are too many for categories",
+                row=self.first_text,
+                column=self.column,
+                value=self.first,
+                way_out="leave it out of the features, or name it in text to use its words",
+            )
+
+    @property
+    def reason_against(self) -> str | None:
+        """Why the column is no feature unless it is named; None if it is one."""
+        if self.column.startswith("(unnamed") or self.column.startswith("__index"):
+            return "has no name, perhaps a saved index"
+        if not self.given:
+            return "is empty"
+        if self.foreign:
+            return f"is neither numbers nor names ({self.foreign})"
+        # Names that hardly any two rows share say nothing about a node.
+        if self.is_mostly_numbers or self.distinct <= min(FEW, self.rows / 2):
+            return None
+        return f"has {self.distinct} distinct texts; name it in `text` (--text) to use its words"
 
 
-def _fit(table: SourceTable, column: str, options: ReadOptions) -> Encoder:
-    """The encoder of a column; one that is mostly numbers must be numbers throughout."""
-    if _is_mostly_numbers(table.frame[column]):
-        return NumericColumn.fit(table, column, options.missing, options.scale)
-    return CategoryColumn.fit(table, column, may_lack=options.missing != "error")
-
-
-def _reason_against(cells: Any, column: str) -> str | None:
-    """Why a column is no feature unless it is named; None if it is one."""
-    if column.startswith("(unnamed") or column.startswith("__index"):
-        return "has no name, perhaps a saved index"
-    if is_empty(cells).all():
-        return "is empty"
-    if _is_foreign(cells):
-        return f"is neither numbers nor names ({cells.dtype})"
-    if _is_mostly_numbers(cells):
-        return None
-    names = names_in(cells)
-    distinct = names[names != ""].nunique()
-    # Names that hardly any two rows share say nothing about a node.
-    if distinct <= min(FEW, len(names) / 2):
-        return None
-    return f"has {distinct} distinct texts; name it in `text` (--text) to use its words"
-
-
-def _is_numeric(cells: Any) -> bool:
+def is_numeric(cells: Any) -> bool:
+    """Whether a column has a type of numbers."""
     return bool(pd.api.types.is_numeric_dtype(cells.dtype)) and cells.dtype.kind != "c"
 
 
-def _is_mostly_numbers(cells: Any) -> bool:
-    if _is_numeric(cells):
-        return True
-    given = ~is_empty(cells)
-    numbers = ~np.isnan(as_numbers(cells))
-    return bool(numbers[given].sum() > given.sum() / 2)
-
-
-def _is_foreign(cells: Any) -> bool:
-    """Dates, lists and other things that are neither numbers nor names."""
-    if _is_numeric(cells) or isinstance(cells.dtype, pd.CategoricalDtype | pd.StringDtype):
+def is_foreign(cells: Any) -> bool:
+    """Whether a column holds dates, lists and other things that are neither numbers nor names."""
+    if is_numeric(cells) or isinstance(cells.dtype, pd.CategoricalDtype | pd.StringDtype):
         return False
     plain = cells.dtype == object and cells.dropna().map(type).isin((str, bool, int, float)).all()
     return not plain

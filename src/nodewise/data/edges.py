@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,14 +101,20 @@ def ends_of(table: SourceTable, roles: Roles, ids: Any, nodes: str) -> NDArray[n
     """
     columns = [str(roles.source), str(roles.target)]
     names = [names_in(table.frame[column]) for column in columns]
-    _check_header(table, columns, ids)
+    check_edge_header(table, columns, lambda names: positions(names, ids))
     ends = np.stack([positions(name, ids) for name in names])
-    unknown = ends < 0
-    if unknown.any():
-        row = int(unknown.any(axis=0).argmax())
-        side = int(unknown[:, row].argmax())
-        raise _unknown_end(table, columns[side], row, names[side].iloc[row], unknown, nodes)
+    unknown = UnknownEnds()
+    unknown.add(columns, names, ends)
+    unknown.check(table, nodes)
     return ends
+
+
+def no_edges(table: SourceTable) -> TableError:
+    """The error for a table of self-loops alone."""
+    return table.error(
+        "every edge is a self-loop, so that no node has a context",
+        way_out="give edges between different nodes",
+    )
 
 
 def weights_of(table: SourceTable, column: str) -> NDArray[np.float64]:
@@ -131,10 +137,21 @@ def weights_of(table: SourceTable, column: str) -> NDArray[np.float64]:
     return weights
 
 
-def _check_header(table: SourceTable, columns: list[str], ids: Any) -> None:
-    """A header made of two ids is the first edge, and would be lost."""
+def check_edge_header(
+    table: SourceTable, columns: list[str], numbers: Callable[[Any], NDArray[np.int64]]
+) -> None:
+    """Check that the header is not made of two ids: it would be the first edge, and be lost.
+
+    Args:
+        table: The edges.
+        columns: Those of the two ends.
+        numbers: The numbers of the nodes with some names, -1 for none.
+
+    Raises:
+        TableError: It is.
+    """
     usual = all(column.lower() in SOURCE + TARGET for column in columns)
-    if not usual and all(name in ids for name in names_in(pd.Series(columns))):
+    if not usual and (numbers(names_in(pd.Series(columns))) >= 0).all():
         raise table.error(
             "has no header, its first line is an edge",
             value=", ".join(columns),
@@ -142,19 +159,49 @@ def _check_header(table: SourceTable, columns: list[str], ids: Any) -> None:
         )
 
 
-def _unknown_end(
-    table: SourceTable, column: str, row: int, name: str, unknown: NDArray[np.bool_], nodes: str
-) -> TableError:
-    if not name:
-        way_out = "fill in the node's id, or delete the row"
-        return table.error("is empty", row=row, column=column, value="", way_out=way_out)
-    way_out = f"add the node to {nodes}, or delete the edge"
-    if unknown.all():
-        way_out = f"not one end is a known node: name the id column of {nodes} with `id` (--id)"
-    return table.error(
-        f"is not the id of a node in {nodes}{among(int(unknown.sum()), 'ends')}",
-        row=row,
-        column=column,
-        value=name,
-        way_out=way_out,
-    )
+@dataclass
+class UnknownEnds:
+    """The ends of edges that are not ids of nodes: the first of them, and how many there are."""
+
+    count: int = 0
+    ends: int = 0
+    row: int = 0
+    column: str = ""
+    name: str = ""
+
+    def add(self, columns: list[str], names: list[Any], ends: NDArray[np.int64]) -> None:
+        """Count those of more rows: their names, and their numbers (2, rows), -1 if unknown."""
+        unknown = ends < 0
+        if unknown.any() and not self.count:
+            row = int(unknown.any(axis=0).argmax())
+            side = int(unknown[:, row].argmax())
+            self.row, self.column = self.ends // 2 + row, columns[side]
+            self.name = names[side].iloc[row]
+        self.count += int(unknown.sum())
+        self.ends += unknown.size
+
+    def check(self, table: SourceTable, nodes: str) -> None:
+        """Check that there are none; `nodes` is the name of the table of nodes.
+
+        Raises:
+            TableError: There is one.
+        """
+        if self.count:
+            raise self._error(table, nodes)
+
+    def _error(self, table: SourceTable, nodes: str) -> TableError:
+        if not self.name:
+            way_out = "fill in the node's id, or delete the row"
+            return table.error(
+                "is empty", row=self.row, column=self.column, value="", way_out=way_out
+            )
+        way_out = f"add the node to {nodes}, or delete the edge"
+        if self.count == self.ends:
+            way_out = f"not one end is a known node: name the id column of {nodes} with `id` (--id)"
+        return table.error(
+            f"is not the id of a node in {nodes}{among(self.count, 'ends')}",
+            row=self.row,
+            column=self.column,
+            value=self.name,
+            way_out=way_out,
+        )

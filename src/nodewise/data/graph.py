@@ -95,10 +95,11 @@ def assemble(parts: Parts, sparse: bool | None = None) -> GraphTable:
         data.edge_weight = torch.from_numpy(parts.edges.weight)
     if parts.split is not None:
         parts.split.apply(data)
-    return GraphTable(data, parts.ids, _summary(parts), parts.preprocessing)
+    return GraphTable(data, parts.ids, summarize(parts), parts.preprocessing)
 
 
-def _summary(parts: Parts) -> Summary:
+def summarize(parts: Parts) -> Summary:
+    """The summary of a graph."""
     y, edges = parts.labels.y, parts.edges
     return Summary(
         nodes=len(y),

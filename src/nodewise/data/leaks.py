@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,30 @@ def leak_warnings(
     for column in columns:
         share, count = determined(names_in(nodes.frame[column]), labels)
         if share:
-            rest = ",".join(name for name in columns if name != column)
-            listed = rest if len(columns) <= _NAMED else "with all other columns"
-            yield (
-                f"column {column!r} determines the label on {100 * share:.1f} % of "
-                f"{counted(count, 'labeled node')}; if it is made from the label, scores mean "
-                f"nothing: leave it out with `features` (--features {listed or repr('')})"
-            )
+            yield leak_warning(column, columns, share, count)
+
+
+def leak_warning(column: str, columns: Sequence[str], share: float, count: int) -> str:
+    """The sentence for a column that stands for the labels.
+
+    Args:
+        column: The column.
+        columns: All columns that can.
+        share: The share of labeled nodes whose label follows from the value.
+        count: How many have both.
+    """
+    rest = ",".join(name for name in columns if name != column)
+    listed = rest if len(columns) <= _NAMED else "with all other columns"
+    return (
+        f"column {column!r} determines the label on {100 * share:.1f} % of "
+        f"{counted(count, 'labeled node')}; if it is made from the label, scores mean "
+        f"nothing: leave it out with `features` (--features {listed or repr('')})"
+    )
+
+
+def most_values(labels: Labels) -> int:
+    """How many distinct values a column may have that stands for the labels."""
+    return _VALUES * len(labels.class_names)
 
 
 def determined(names: Any, labels: Labels) -> tuple[float, int]:

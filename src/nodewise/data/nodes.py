@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any
@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from nodewise.data.name_counts import NameCounts
 from nodewise.data.options import Roles
 from nodewise.data.regression import check_is_classes
 from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable
 from nodewise.data.splits.split import PARTS, Split
-from nodewise.errors import InputError
+from nodewise.errors import InputError, TableError
 
 _WORDS = {
     "train": "train",
@@ -39,25 +40,35 @@ def index_of(nodes: SourceTable, column: str) -> Any:
     names = names_in(nodes.frame[column])
     empty = np.asarray(names == "")
     if empty.any():
-        raise nodes.error(
-            "is empty",
-            row=int(empty.argmax()),
-            column=column,
-            value="",
-            way_out="give every node an id, or name the right column with `id` (--id)",
-        )
+        raise empty_id(nodes, column, int(empty.argmax()))
     repeated = np.asarray(names.duplicated())
     if repeated.any():
         row = int(repeated.argmax())
-        first = int((names == names.iloc[row]).argmax())
-        raise nodes.error(
-            f"is the id of {nodes.place(first)} too",
-            row=row,
-            column=column,
-            value=names.iloc[row],
-            way_out="give every node a unique id, or name the right column with `id` (--id)",
-        )
+        name = names.iloc[row]
+        raise repeated_id(nodes, column, row, int((names == name).argmax()), name)
     return pd.Index(names)
+
+
+def empty_id(nodes: SourceTable, column: str, row: int) -> TableError:
+    """The error for a node without a name."""
+    return nodes.error(
+        "is empty",
+        row=row,
+        column=column,
+        value="",
+        way_out="give every node an id, or name the right column with `id` (--id)",
+    )
+
+
+def repeated_id(nodes: SourceTable, column: str, row: int, first: int, name: str) -> TableError:
+    """The error for a node with the name of an earlier one."""
+    return nodes.error(
+        f"is the id of {nodes.place(first)} too",
+        row=row,
+        column=column,
+        value=name,
+        way_out="give every node a unique id, or name the right column with `id` (--id)",
+    )
 
 
 def ids_of(nodes: SourceTable, column: str) -> tuple[Any, ...]:
@@ -117,9 +128,19 @@ def labels_of(table: SourceTable, column: str, unlabeled: Collection[str] = ()) 
     Raises:
         TableError: There is no label, or only one class, or labels are numbers to predict.
     """
-    names = _label_names(table, column, unlabeled)
-    check_is_classes(table, column, names)
-    class_names = in_order(name for name in names.unique() if name)
+    names = label_names(table, column, unlabeled)
+    class_names = classes_of(table, column, NameCounts.of(names))
+    return Labels(positions(names, class_names), class_names)
+
+
+def classes_of(table: SourceTable, column: str, found: NameCounts) -> tuple[str, ...]:
+    """The classes, from the labels of all rows; the table is for errors.
+
+    Raises:
+        TableError: There is no label, or only one class, or labels are numbers to predict.
+    """
+    check_is_classes(table, column, found)
+    class_names = in_order(found.counts)
     if len(class_names) < 2:
         raise table.error(
             "has one class only" if class_names else "has no label at all",
@@ -128,25 +149,35 @@ def labels_of(table: SourceTable, column: str, unlabeled: Collection[str] = ()) 
             way_out="label nodes of two classes at least, or name the right column with `label` "
             "(--label)",
         )
-    return Labels(positions(names, class_names), class_names)
+    return class_names
 
 
 def known_labels_of(
     table: SourceTable, column: str, class_names: tuple[str, ...], unlabeled: Collection[str] = ()
 ) -> Labels:
     """The labels in a later table, numbered as before; those of new classes count as none."""
-    names = _label_names(table, column, unlabeled)
+    names = label_names(table, column, unlabeled)
     y = positions(names, class_names)
     return Labels(y, class_names, int(((y < 0) & (names != "")).sum()))
 
 
-def check_class_sizes(table: SourceTable, column: str, labels: Labels) -> None:
+def check_class_sizes(
+    table: SourceTable,
+    column: str,
+    counts: Mapping[str, int],
+    row_of: Callable[[str], int],
+) -> None:
     """Check that every class has two nodes, one to learn from and one to validate on.
+
+    Args:
+        table: The nodes.
+        column: The column of labels.
+        counts: How many nodes each class has.
+        row_of: The first row of a class.
 
     Raises:
         TableError: A class has one.
     """
-    counts = labels.counts()
     alone = [name for name, count in counts.items() if count == 1]
     if not alone:
         return
@@ -156,10 +187,9 @@ def check_class_sizes(table: SourceTable, column: str, labels: Labels) -> None:
         hint = "name the right column with `label` (--label)"
     if looks_missing(alone[0]):
         hint = f"say {unlabeled_flag(alone[0])} if it means that there is no label"
-    row = int((labels.y == labels.class_names.index(alone[0])).argmax())
     raise table.error(
         f"{len(alone)} of {len(counts)} classes have one node" if many else "a class of one node",
-        row=row,
+        row=row_of(alone[0]),
         column=column,
         value=alone[0],
         way_out=hint,
@@ -171,7 +201,8 @@ def unlabeled_flag(name: str) -> str:
     return f"--unlabeled {quote(name)}"
 
 
-def _label_names(table: SourceTable, column: str, unlabeled: Collection[str]) -> Any:
+def label_names(table: SourceTable, column: str, unlabeled: Collection[str]) -> Any:
+    """The labels of the rows as texts, "" where there is none."""
     names = names_in(table.frame[column])
     return names.mask(names.isin(list(unlabeled)), "")
 
@@ -200,6 +231,20 @@ def split_of(
         TableError: A cell is none of the known words, a node to train or validate on has no
             label, or there is no node to train on.
     """
+    part = part_of(table, column)
+    if strict:
+        if not (part == PARTS.index("train") + 1).any():
+            raise no_train_node(table, column)
+        check_part_labels(table, column, part, y)
+    return given_split(part, y)
+
+
+def part_of(table: SourceTable, column: str) -> NDArray[np.int8]:
+    """The part of the split that each row is in: 0 for none, then as in `PARTS`.
+
+    Raises:
+        TableError: A cell is none of the known words.
+    """
     parts = names_in(table.frame[column]).str.lower()
     known = np.asarray((parts == "") | parts.isin(list(_WORDS)))
     if not known.all():
@@ -211,21 +256,33 @@ def split_of(
             value=table.frame[column].iloc[row],
             way_out="write train, val or test, or nothing",
         )
-    part = np.asarray(parts.map(_WORDS).fillna(""), dtype=object)
-    if strict:
-        _check_split_labels(table, column, part, y)
-    masks = [(part == name) & (y >= 0) for name in PARTS]
-    return GivenSplit(Split.from_masks(*masks), int(((part == "test") & (y < 0)).sum()))
+    numbers = {word: PARTS.index(part) + 1 for word, part in _WORDS.items()}
+    return np.asarray(parts.map(numbers).fillna(0), dtype=np.int8)
 
 
-def _check_split_labels(
-    table: SourceTable, column: str, part: NDArray[np.object_], y: NDArray[np.int64]
+def given_split(part: NDArray[np.int8], y: NDArray[np.int64]) -> GivenSplit:
+    """The split of nodes in parts; those without a label are in none."""
+    in_part = [part == number for number in range(1, len(PARTS) + 1)]
+    unlabeled_tests = int((in_part[PARTS.index("test")] & (y < 0)).sum())
+    return GivenSplit(Split.from_masks(*(mask & (y >= 0) for mask in in_part)), unlabeled_tests)
+
+
+def no_train_node(table: SourceTable, column: str) -> TableError:
+    """The error for a split without nodes to train on."""
+    return table.error(
+        "marks no node to train on", column=column, way_out="write train beside some nodes"
+    )
+
+
+def check_part_labels(
+    table: SourceTable, column: str, part: NDArray[np.int8], y: NDArray[np.int64]
 ) -> None:
-    if not (part == "train").any():
-        raise table.error(
-            "marks no node to train on", column=column, way_out="write train beside some nodes"
-        )
-    bad = ((part == "train") | (part == "val")) & (y < 0)
+    """Check that nodes to train and to validate on have labels.
+
+    Raises:
+        TableError: One has none.
+    """
+    bad = np.isin(part, (PARTS.index("train") + 1, PARTS.index("val") + 1)) & (y < 0)
     if bad.any():
         row = int(bad.argmax())
         raise table.error(

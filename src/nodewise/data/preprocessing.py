@@ -51,11 +51,13 @@ class EncodedTable:
         matrix: A NumPy array or scipy CSR matrix (nodes, features), float32.
         unknown: Words or categories without a feature, and how often they occur, by column.
         empty: How many cells were empty, and what they count as, by column.
+        doubtful: Names that look like missing values, and how often they occur, by column.
     """
 
     matrix: Any
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     empty: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class Preprocessing:
         by_name = dict(zip(names, blocks, strict=True))
         unknown = {name: block.unknown for name, block in by_name.items() if block.unknown}
         empty = {n: (block.empty, block.counts_as) for n, block in by_name.items() if block.empty}
-        return EncodedTable(_hstack([block.matrix for block in blocks]), unknown, empty)
+        doubtful = {name: block.doubtful for name, block in by_name.items() if block.doubtful}
+        return EncodedTable(_hstack([block.matrix for block in blocks]), unknown, empty, doubtful)
 
     def to_json(self) -> str:
         """The preprocessing as JSON."""

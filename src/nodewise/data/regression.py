@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import pandas as pd
 
-from nodewise.data.sources.cells import as_numbers, names_in
+from nodewise.data.name_counts import NameCounts
+from nodewise.data.sources.cells import as_numbers
 from nodewise.data.sources.source import SourceTable
 
 WAY_OUT: Final = (
@@ -17,30 +19,31 @@ _FEWEST = 10  # labeled nodes: of fewer nothing can be said
 _MOST_FRACTIONS = 50  # classes may be called 0.5, 1.0, 1.5, ...; so many are measurements
 
 
-def check_is_classes(table: SourceTable, column: str, names: Any) -> None:
+def check_is_classes(table: SourceTable, column: str, found: NameCounts) -> None:
     """Check that labels are no measurements: numbers with nearly as many values as nodes.
 
     Args:
         table: The nodes.
         column: The column of labels.
-        names: Its cells as texts, "" where there is no label.
+        found: How often each name of a class occurs.
 
     Raises:
         TableError: They are numbers to predict.
     """
-    given = names[names != ""]
-    distinct = given.nunique()
-    numbers = as_numbers(given)
-    if len(given) < _FEWEST or np.isnan(numbers).any():
+    distinct, given = len(found.counts), found.given
+    if given < _FEWEST:
+        return
+    numbers = as_numbers(pd.Series(list(found.counts), dtype="str"))
+    if np.isnan(numbers).any():
         return
     has_fractions = bool((numbers != np.rint(numbers)).any())
-    if distinct > len(given) / 2 or (has_fractions and distinct > _MOST_FRACTIONS):
-        row = int((names == given.iloc[0]).argmax())
+    if distinct > given / 2 or (has_fractions and distinct > _MOST_FRACTIONS):
+        name = next(iter(found.counts))
         raise table.error(
-            f"has {distinct:,} different numbers on {len(given):,} nodes, so it is a number to "
+            f"has {distinct:,} different numbers on {given:,} nodes, so it is a number to "
             "predict (regression), and nodewise predicts classes",
-            row=row,
+            row=found.first[name],
             column=column,
-            value=names_in(table.frame[column]).iloc[row],
+            value=name,
             way_out=f"{WAY_OUT}; or name the right column with `label` (--label)",
         )

@@ -44,6 +44,7 @@ class SampledBatch:
         num_sampled_nodes: How many nodes each hop has added, the seeds first.
         num_sampled_edges: How many edges each hop has added.
         input_id: The places of the seeds among the nodes that batches are made of.
+        whole_size: How many seeds the whole batch has, where this is one process's part of it.
     """
 
     n_id: IntArray
@@ -53,6 +54,7 @@ class SampledBatch:
     num_sampled_nodes: list[int]
     num_sampled_edges: list[int]
     input_id: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    whole_size: int = 0
 
     @property
     def batch_size(self) -> int:

@@ -110,3 +110,33 @@ def take_rows(x, index, out):
     for i in range(index.size):
         for j in range(x.shape[1]):
             out[i, j] = x[index[i], j]
+
+
+@kernel
+def count_reached(colptr, row, targets, reached):
+    """Count, for every node, of how many targets it is a neighbor, or one of them itself."""
+    for i in range(targets.size):
+        node = targets[i]
+        reached[node] += 1
+        for e in range(colptr[node], colptr[node + 1]):
+            reached[row[e]] += 1
+
+
+@kernel
+def sum_edges(colptr, row, weight, loops, loop_weight, loop_mass, mass):
+    """Count every node's loops, keep the last one's weight, add weights of loops and of all edges.
+
+    Without weights, an empty array, only loops are counted. Returns how many there are.
+    """
+    total = 0
+    for v in range(loops.size):
+        for e in range(colptr[v], colptr[v + 1]):
+            if row[e] == v:
+                loops[v] += 1
+                total += 1
+                if weight.size:
+                    loop_weight[v] = weight[e]
+                    loop_mass[v] += weight[e]
+            if weight.size:
+                mass[v] += weight[e]
+    return total

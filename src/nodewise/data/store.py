@@ -159,7 +159,11 @@ class GraphStore:
         return rows
 
     def ids(self, start: int = 0, stop: int | None = None) -> list[Any]:
-        """The names of the nodes `start` to `stop` - 1; their numbers where they have no names."""
+        """The names of the nodes `start` to `stop` - 1; their numbers where they have no names.
+
+        Raises:
+            GraphError: The file is damaged.
+        """
         start, stop, _ = slice(start, stop).indices(self.num_nodes)
         kind = self.meta["ids"]
         if kind == "numbers":
@@ -168,8 +172,11 @@ class GraphStore:
         ends = np.asarray(ptr[start : stop + 1])
         content = texts[ends[0] : ends[-1]].tobytes()
         ends = (ends - ends[0]).tolist()
-        names = [content[a:b].decode() for a, b in pairwise(ends)]
-        return list(map(int, names)) if kind == "integers" else names
+        try:
+            names = [content[a:b].decode() for a, b in pairwise(ends)]
+            return list(map(int, names)) if kind == "integers" else names
+        except ValueError as error:
+            raise checks_of(self.folder / "ids.npy").wrong("ids", f"must be {kind}") from error
 
     @cached_property
     def _ids(self) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from nodewise.errors import GraphError
 from nodewise.io import write_json
 
 Ids = Literal["numbers", "integers", "texts"]
+ARRAYS: Final = ("x", "y", "colptr", "row", "edge_weight", "part", "ids", "ids_ptr")
 
 
 class StoreWriter:
@@ -30,7 +31,8 @@ class StoreWriter:
     Args:
         folder: Where to; a store that is there is replaced.
         num_nodes: How many nodes there will be.
-        feature_names: A name for each feature.
+        feature_names: A name for each feature; None if `name_features` is called before nodes are
+            added.
         classes: A name for each class.
         ids: Whether nodes have names: texts, texts of integers, or none but their numbers.
         weighted: Whether edges have weights.
@@ -45,7 +47,7 @@ class StoreWriter:
         self,
         folder: str | Path,
         num_nodes: int,
-        feature_names: Sequence[str],
+        feature_names: Sequence[str] | None,
         classes: Sequence[str] = (),
         *,
         ids: Ids = "numbers",
@@ -55,11 +57,9 @@ class StoreWriter:
     ) -> None:
         self.folder = Path(folder).expanduser()
         self.folder.mkdir(parents=True, exist_ok=True)
-        for name in (META, PREPROCESSING):
-            (self.folder / name).unlink(missing_ok=True)
-        self._about = {
+        remove_store(self.folder)
+        self._about: dict[str, Any] = {
             "nodes": num_nodes,
-            "feature_names": list(feature_names),
             "classes": list(classes),
             "ids": ids,
             "weighted": weighted,
@@ -69,7 +69,6 @@ class StoreWriter:
         self._num_nodes, self._ends, self._bytes = num_nodes, 0, 0
         self._stack = ExitStack()
         row = np.int32 if num_nodes < 2**31 else np.int64
-        self._x = self._array("x", np.float32, len(feature_names))
         self._y = self._array("y", np.int64)
         self._colptr, self._row = self._array("colptr", np.int64), self._array("row", row)
         self._colptr.append(np.zeros(1, np.int64))
@@ -79,6 +78,13 @@ class StoreWriter:
         self._ids_ptr = None if ids == "numbers" else self._array("ids_ptr", np.int64)
         if self._ids_ptr is not None:
             self._ids_ptr.append(np.zeros(1, np.int64))
+        if feature_names is not None:
+            self.name_features(feature_names)
+
+    def name_features(self, names: Sequence[str]) -> None:
+        """Say how many features there are, and what they are called."""
+        self._about["feature_names"] = list(names)
+        self._x = self._array("x", np.float32, len(names))
 
     def _array(self, name: str, dtype: Any, *row: int) -> GrowingArray:
         path = self.folder / f"{name}.npy"
@@ -192,6 +198,12 @@ class StoreWriter:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+
+def remove_store(folder: Path) -> None:
+    """Delete the files of a store; `store.json` first, without which it is none."""
+    for name in (META, PREPROCESSING, *(f"{array}.npy" for array in ARRAYS)):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _check_finite(x: NDArray[np.float32], first: int) -> None:

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nodewise.data.edges import Edges
-from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DegreeColumn
 from nodewise.data.encoders.encoder import Encoder
 from nodewise.data.encoders.words import WordsColumn
 from nodewise.data.nodes import GivenSplit, Labels, unlabeled_flag
 from nodewise.data.options import Roles
 from nodewise.data.preprocessing import EncodedTable, Preprocessing
-from nodewise.data.sources.cells import looks_missing, names_in
-from nodewise.data.sources.source import Source, SourceTable, counted, listed
+from nodewise.data.sources.cells import looks_missing
+from nodewise.data.sources.source import Source, counted, listed
 
 _FEW = 6  # columns that are named and not counted
 _ONE = {
@@ -142,18 +141,15 @@ def label_notes(labels: Labels, given: GivenSplit | None) -> Iterator[str]:
         yield f"{tests} no label, to be predicted only"
 
 
-def feature_notes(
-    nodes: SourceTable, features: EncodedTable, fitted: Preprocessing
-) -> Iterator[str]:
+def feature_notes(features: EncodedTable, fitted: Preprocessing) -> Iterator[str]:
     """Empty cells, unknown names, names that look missing, and features made of degrees."""
     for column, (count, taken_for) in features.empty.items():
         yield f"{counted(count, 'empty cell')} of column {column!r} taken for {taken_for}"
     for encoder in fitted.encoders:
         if encoder.column in features.unknown:
             yield _unknown_names(encoder, features.unknown[encoder.column])
-    for encoder in fitted.encoders:
-        if isinstance(encoder, CategoryColumn):
-            yield from _missing_categories(nodes, encoder)
+    for column, counts in features.doubtful.items():
+        yield from _doubtful_categories(column, counts)
     if any(isinstance(encoder, DegreeColumn) for encoder in fitted.encoders):
         yield "there are no feature columns; each node has its degree as features"
 
@@ -169,11 +165,10 @@ def _unknown_names(encoder: Encoder, unknown: Mapping[str, int]) -> str:
     return f"{of_column} {is_not} known, and left out: {named}{more}"
 
 
-def _missing_categories(nodes: SourceTable, encoder: CategoryColumn) -> Iterator[str]:
-    for name in filter(looks_missing, encoder.categories):
-        count = int((names_in(nodes.frame[encoder.column]) == name).sum())
+def _doubtful_categories(column: str, counts: Mapping[str, int]) -> Iterator[str]:
+    for name, count in counts.items():
         if count:
-            cells = f"{counted(count, 'cell')} of column {encoder.column!r}"
+            cells = f"{counted(count, 'cell')} of column {column!r}"
             yield (
                 f"category {name!r} of {cells} looks like a missing value; "
                 "leave the cells empty if it is"

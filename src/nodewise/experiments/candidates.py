@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from nodewise.models.zoo import find_row, localized_forms
+from nodewise.training.batching import Batching
 from nodewise.training.recipe import Recipe, load_recipe
 
 AUTO = "auto"
+# Models that are trained at once have no batches.
+_BATCHING = [field.name for field in fields(Batching)]
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,9 @@ class CandidateSet:
         Raises:
             RecipeError: A key or a value is not known.
         """
-        every = {} if find_row(candidate.model).is_trained_at_once else self.every
+        every = self.every
+        if find_row(candidate.model).is_trained_at_once:
+            every, fixed = {}, {key: fixed[key] for key in fixed if key not in _BATCHING}
         settings = {**every, **candidate.settings, **fixed}
         recipe = load_recipe(self.base, candidate.model, dataset, settings)
         return replace(recipe, name=AUTO)

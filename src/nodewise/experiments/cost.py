@@ -23,7 +23,7 @@ from nodewise.runs.run import RESULTS_VERSION, versions
 from nodewise.training.recipe import current_settings, default_settings, load_recipe
 
 if TYPE_CHECKING:
-    from nodewise.training.engines import Engine
+    from nodewise.training.engines.base import Engine
 
 
 def cost_table(results: Path) -> RecordTable:
@@ -68,7 +68,7 @@ def _identity(dataset: str, model: str, variant: Variant) -> dict[str, Any]:
         "model": model,
         "results_version": RESULTS_VERSION,
         "recipe": recipe.name,
-        "settings": recipe.settings,
+        "settings": recipe.every_setting,
     }
 
 

@@ -36,6 +36,7 @@ NAMES = (
     "cost",
     "tsne",
     "peers",
+    "minibatch",
 )
 
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from nodewise.errors import NodewiseError, RunError
+from nodewise.experiments.plane import PERPLEXITY, SEED, plane
 from nodewise.experiments.records import REPAIR, read_runs
 from nodewise.experiments.runner import Job, run_all
 from nodewise.experiments.suite import Suite, run_key
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 LAYER = 1  # the second: its W_v are small enough to be taken as they are
-PERPLEXITY, SEED = 30.0, 0
 Rows = NDArray[np.floating[Any]]
 
 
@@ -212,17 +212,3 @@ def node_weights(saved: SavedRun, data: Data) -> tuple[Rows, Rows]:
     node = next(modulation for modulation in modulations if modulation.level == "node")
     local = localized_weight(conv.weight, node.scale, node.shift)
     return local.flatten(1).numpy(), conv.weight.flatten().numpy()
-
-
-def plane(rows: Rows) -> list[list[float]]:
-    """t-SNE's points for some rows, two decimals each; the same every time."""
-    from sklearn.manifold import TSNE
-
-    # W_v may differ in their fifth decimals only; t-SNE starts from principal components, which
-    # need numbers of ordinary size.
-    centered = rows.astype(np.float64) - rows.mean(0)
-    scaled = centered / max(float(centered.std()), np.finfo(np.float64).tiny)
-    perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
-    layout = TSNE(2, perplexity=perplexity, init="pca", random_state=SEED, n_jobs=1)
-    points = layout.fit_transform(scaled)
-    return [[round(float(x), 2), round(float(y), 2)] for x, y in points]

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from nodewise import look
 from nodewise.errors import InputError
 from nodewise.explorer.explored import Explored
 from nodewise.explorer.security import secure
@@ -15,23 +16,21 @@ if TYPE_CHECKING:
     from dash import Dash
 
 ASSETS: Final = Path(__file__).parent / "assets"
-_PAGE = """<!DOCTYPE html>
+_PAGE = f"""<!DOCTYPE html>
 <html lang="en">
-<head>{%metas%}<title>{%title%}</title>{%favicon%}{%css%}</head>
-<body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
+<head>{{%metas%}}<title>{{%title%}}</title>{{%favicon%}}<style>{look.CSS}</style>{{%css%}}</head>
+<body>{{%app_entry%}}<footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer></body>
 </html>"""
 
 
 def need_dash() -> None:
-    """Check that the packages of the page are installed.
+    """Check that Dash is installed, which serves the page.
 
     Raises:
-        InputError: They are not.
+        InputError: It is not.
     """
-    if any(find_spec(name) is None for name in ("dash", "plotly")):
-        raise InputError(
-            "explore", "needs the packages dash and plotly", way_out="pip install dash plotly"
-        )
+    if find_spec("dash") is None:
+        raise InputError("explore", "needs the package dash", way_out="pip install dash")
 
 
 def make_app(explored: Explored, name: str, host: str = "127.0.0.1") -> Dash:

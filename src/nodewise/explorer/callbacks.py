@@ -15,14 +15,14 @@ from dash import State as Given
 from dash.exceptions import PreventUpdate
 
 from nodewise.errors import NodewiseError
-from nodewise.explorer import figures, maps, panels
+from nodewise.explorer import figures, layout, maps, panels, tables, words
 from nodewise.explorer.explored import Explored, Numbers
-from nodewise.explorer.layout import sampled
 from nodewise.explorer.state import SHOWN, State
 
 # The controls, and the part of the state that each shows.
 CONTROLS: Final = {
     "which": "map",
+    "laid": "layout",
     "color": "color",
     "show": "show",
     "search": "node",
@@ -31,13 +31,14 @@ CONTROLS: Final = {
     "drop": "drop",
     "zero": "zero",
 }
-_PICK: Final = {"type": "pick", "node": ALL}
+_PICK: Final = {"type": "pick", "node": ALL, "place": ALL}
 _AROUND: Final = {"type": "neighborhood", "place": ALL}
 
 
 def register(app: Dash, explored: Explored) -> None:
     """Add all callbacks to an application."""
     _keep_state(app, explored)
+    _lay_out(app, explored)
     _draw_map(app, explored)
     _list_nodes(app, explored)
     _show_nodes(app, explored)
@@ -77,7 +78,7 @@ def _changed(explored: Explored, here: State, values: list[Any], before: str | N
     if trigger is None or trigger == "url":
         return here if here.query() else explored.start
     state = of_controls(values)
-    if trigger in CONTROLS:
+    if isinstance(trigger, str) and trigger in CONTROLS:
         same = before is not None and State.parse(before).node == state.node
         return state if same else state.at(state.node)
     picked = picked_node(explored, trigger, value)
@@ -130,6 +131,27 @@ def known(explored: Explored, state: State) -> tuple[State, str]:
     return replace(state, **missing), " ".join(messages)
 
 
+def _lay_out(app: Dash, explored: Explored) -> None:
+    @app.callback(
+        Output("progress", "children"),
+        Output("tick", "disabled"),
+        Output("stage", "data"),
+        Input("state", "data"),
+        Input("tick", "n_intervals"),
+        Given("stage", "data"),
+    )  # type: ignore[untyped-decorator, unused-ignore]
+    def lay_out(query: str | None, _: Any, before: int | None) -> Any:
+        state = explored.possible(State.parse(query))
+        if query is None or state.layout == "pca":
+            return "", True, no_update if before is None else None
+        progress = explored.background.progress(state.map)
+        if (
+            progress.stage == before and not progress.failed
+        ):  # said again, it would be read aloud again
+            return no_update, progress.ended, no_update
+        return layout.progress(progress), progress.ended, progress.stage
+
+
 def _draw_map(app: Dash, explored: Explored) -> None:
     @app.callback(
         Output("map", "figure"),
@@ -137,25 +159,26 @@ def _draw_map(app: Dash, explored: Explored) -> None:
         Output("sampled", "children"),
         Output("scene", "data"),
         Input("state", "data"),
+        Input("stage", "data"),
         Given("scene", "data"),
     )  # type: ignore[untyped-decorator, unused-ignore]
-    def draw(query: str | None, before: list[str] | None) -> Any:
+    def draw(query: str | None, stage: int | None, before: list[Any] | None) -> Any:
         if query is None:
             raise PreventUpdate
         state = explored.possible(State.parse(query))
-        scene = [state.map, state.color, state.show]
+        scene = [state.map, state.layout, stage or 0, state.color, state.show]
         if scene == before:  # other nodes are chosen; the last trace marks them
             patch = Patch()
             patch["data"][-1] = maps.chosen(explored, state)
             return patch, no_update, no_update, no_update
-        return maps.map_figure(explored, state), None, sampled(explored, state.show), scene
+        return maps.map_figure(explored, state), None, words.sampled(explored, state.show), scene
 
 
 def _list_nodes(app: Dash, explored: Explored) -> None:
     @app.callback(Output("table", "children"), Input("map", "selectedData"), Input("show", "value"))  # type: ignore[untyped-decorator, unused-ignore]
     def list_nodes(selected: Any, show: str) -> Any:
         numbers = listed(explored, show, selected)
-        return panels.table(explored, numbers, _what(show, selected))
+        return tables.nodes(explored, numbers, _what(show, selected))
 
     @app.callback(
         Output("download", "data"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from nodewise.analysis.node import NodeAnalysis
 from nodewise.analysis.view import View
 from nodewise.analysis.what_if import WhatIf
+from nodewise.explorer.background import Background
 from nodewise.explorer.palette import plain
 from nodewise.explorer.state import COLORINGS, MAPS, State
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIMIT: Final = 20_000  # nodes that a map draws
+KEPT: Final = 128  # nodes that are shown again without being computed again
+AXES: Final = 50  # principal ones, that t-SNE starts from
 EFFECTS: Final = ("corrected", "spoiled", "right either way", "wrong either way", "no label")
 Numbers = NDArray[np.int64]
 
@@ -37,11 +41,13 @@ class Explored:
 
     def __init__(self, view: View, limit: int = LIMIT) -> None:
         self.view, self.limit, self._lock = view, limit, RLock()
+        self._node = lru_cache(KEPT)(view.node)
         self.ids = [str(name) for name in view.subject.ids]
         self.known = frozenset(self.ids)
         self.classes = list(view.subject.class_names)
         self.frame = self._frame(view)
-        self.places = self._places(view)
+        self._principal = self._places(view)
+        self.background = Background(self._rows)
         self.hover = [plain(f"{row.id}: {row.prediction}") for row in self.frame.itertuples()]
 
     @staticmethod
@@ -57,13 +63,32 @@ class Explored:
         table = view.map()
         places = {"hidden": table[["x", "y"]].to_numpy()}
         if "node" in view.levels:
-            places = {"local": table[["local_x", "local_y"]].to_numpy(), **places}
+            of_local = table[["local_x", "local_y"]].to_numpy()
+            places = {"local": np.vstack([of_local, view.global_on_map()]), **places}
         return places
+
+    def _rows(self, key: str) -> tuple[NDArray[np.float64], Numbers]:
+        """What t-SNE lays out: the rows of a map, and the numbers of those that are drawn.
+
+        The global model is the last row on the map of local weights.
+        """
+        with self._lock:
+            rows = self.view.principal(key, AXES)
+        more = np.arange(len(self.ids), len(rows))
+        return rows, np.concatenate([self.drawn("all"), more])
+
+    def places(self, state: State) -> NDArray[np.float64]:
+        """The places of all nodes; on the map of local weights, the global model's comes last.
+
+        Until t-SNE has a first layout they stand on the principal axes.
+        """
+        points = self.background.points(state.map) if state.layout == "tsne" else None
+        return self._principal[state.map] if points is None else points
 
     @property
     def maps(self) -> dict[str, str]:
         """The maps that there are, with their names."""
-        return {key: name for key, name in MAPS.items() if key in self.places}
+        return {key: name for key, name in MAPS.items() if key in self._principal}
 
     @property
     def colorings(self) -> dict[str, str]:
@@ -95,6 +120,17 @@ class Explored:
             kept = np.sort(np.random.default_rng(0).choice(kept, self.limit, replace=False))
         return kept
 
+    def by_class(self, numbers: Numbers) -> list[list[str]]:
+        """Cells about each class of some nodes; nodes without a label come last.
+
+        How many there are, the shares predicted right with and without localization, and the mean
+        strength.
+        """
+        frame = self.frame.iloc[numbers]
+        groups = [(name, frame[frame["label"] == name]) for name in self.classes]
+        groups.append(("no label", frame[frame["label"].isna()]))
+        return [_of_class(name, rows) for name, rows in groups if len(rows)]
+
     def number(self, id: str) -> int:
         """The number of a node.
 
@@ -106,7 +142,7 @@ class Explored:
     def node(self, id: str) -> NodeAnalysis:
         """What localization did to a node."""
         with self._lock:
-            return self.view.node(id)
+            return self._node(id)
 
     def what_if(self, state: State) -> WhatIf:
         """The prediction of the state's node, with what the state takes away."""
@@ -131,6 +167,13 @@ class Explored:
         found = self.frame.iloc[list(numbers)]
         texts = [[_cell(value) for value in found[column]] for column in columns]
         return [[int(n), *row] for n, *row in zip(numbers, *texts, strict=True)]
+
+
+def _of_class(name: str, rows: pd.DataFrame) -> list[str]:
+    known = rows["label"].notna().all()
+    right = (rows["correct"], rows["without_global"] == rows["label"])
+    shares = [f"{each.mean():.1%}" if known else "-" for each in right]
+    return [name, f"{len(rows):,}", *shares, _cell(float(rows["distance"].mean()))]
 
 
 def _cell(value: Any) -> str:

@@ -73,7 +73,7 @@ def _line(end: tuple[float, float], member: Neighbor) -> dict[str, Any]:
     """The edge of a member: blue and thick where the edge level strengthens its message."""
     change = 0.0 if not member.strength else log2(member.strength)
     color = GRAY if abs(change) < 0.07 else _STRONGER if change > 0 else _WEAKER
-    width = round(min(8.0, max(0.6, 2.5 * 2**change)), 1)
+    width = round(min(9.0, max(0.6, 2.5 + 1.8 * change)), 1)
     line = {"color": color, "width": width, "dash": "dot" if color == _WEAKER else "solid"}
     ends = {"x0": 0, "y0": 0, "x1": round(end[0], 3), "y1": round(end[1], 3)}
     return {"type": "line", "layer": "below", "line": line, **ends}

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from dash import dcc, html
 
+from nodewise.experiments.plane import STAGES
+from nodewise.explorer.background import TsneProgress
+from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
 from nodewise.explorer.explored import Explored
-from nodewise.explorer.state import SHOWN
-
-COLUMNS: Final = {
-    "id": "node",
-    "label": "class",
-    "prediction": "prediction",
-    "without_global": "without",
-    "confidence": "confidence",
-    "degree": "degree",
-    "distance": "strength",
-}
-_BUTTONS = {
-    "displaylogo": False,
-    "responsive": True,
-    "toImageButtonOptions": {"format": "png", "scale": 2, "filename": "nodewise"},
-}
-MAP_BUTTONS: Final = {**_BUTTONS, "scrollZoom": True, "displayModeBar": True}
-BUTTONS: Final = {**_BUTTONS, "modeBarButtons": [["toImage"]]}
+from nodewise.explorer.state import LAYOUTS, SHOWN
+from nodewise.explorer.words import HELP, summary
 
 
 def page(explored: Explored, name: str) -> Any:
@@ -38,7 +25,8 @@ def page(explored: Explored, name: str) -> Any:
     return html.Main(
         [
             dcc.Location(id="url", refresh=False),
-            *(dcc.Store(id=id) for id in ("state", "scene", "drawn")),
+            *(dcc.Store(id=id) for id in ("state", "scene", "drawn", "stage")),
+            dcc.Interval(id="tick", interval=1000, disabled=True),
             dcc.Download(id="download"),
             html.H1(["What localization did: ", html.Span(name)]),
             html.P(summary(explored)),
@@ -51,29 +39,23 @@ def page(explored: Explored, name: str) -> Any:
     )
 
 
-def summary(explored: Explored) -> str:
-    """How many nodes there are, and how many predictions localization changed to right or wrong."""
-    count, levels = explored.frame["effect"].value_counts(), explored.view.levels
-    right, wrong = (int(count.get(name, 0)) for name in ("corrected", "spoiled"))
-    said = f"{len(explored.ids):,} nodes. "
-    if not levels:
-        return said + "The model has no localization."
-    return said + (
-        f"Of those with a label, localization ({' and '.join(levels)} level) corrected {right:,} "
-        f"predictions and spoiled {wrong:,}."
-    )
-
-
-def sampled(explored: Explored, show: str) -> str:
-    """What the map leaves out; "" where it draws all nodes of the filter."""
-    drawn, there = len(explored.drawn(show)), len(explored.chosen(show))
-    return f"A random sample of {drawn:,} of {there:,} nodes is drawn." if drawn < there else ""
+def progress(found: TsneProgress) -> list[Any]:
+    """What is said while t-SNE lays a map out."""
+    if found.failed:
+        return [html.P("t-SNE ended early, perhaps for want of memory.")]
+    if found.ended:
+        return []
+    shown = "principal axes are shown meanwhile" if not found.stage else "nodes still move"
+    text = f"t-SNE: {found.stage} of {STAGES} stages are done; {shown}. "
+    label = {"aria-label": "Progress of t-SNE"}
+    return [html.P([text, html.Progress(value=str(found.stage), max=str(STAGES), **label)])]
 
 
 def _controls(explored: Explored) -> Any:
     return html.Div(
         [
             _choice("which", "Map of", explored.maps),
+            _choice("laid", "Laid out by", LAYOUTS),
             _choice("color", "Color by", explored.colorings),
             _choice("show", "Show", SHOWN),
             _search("search", "Search a node by id"),
@@ -105,12 +87,10 @@ def _map() -> Any:
     return html.Section(
         [
             html.Div(dcc.Graph("map", config=MAP_BUTTONS, responsive=True), className="map"),
+            html.Div(id="progress", className="pale", role="status"),
             html.P(id="sampled", className="pale"),
-            html.P(
-                "The axes are the first two principal ones. Click a node, or draw a lasso around "
-                "some: the table then lists these. Its buttons choose nodes by keyboard, too.",
-                className="pale",
-            ),
+            html.P(HELP, className="pale"),
+            html.Button("Save the map as PNG", id="png", className="save", type="button"),
         ],
         **{"aria-label": "Map of the nodes"},
     )
@@ -120,7 +100,7 @@ def _table() -> Any:
     return html.Section(
         [
             html.Div(id="table"),
-            html.Button("Save the table as CSV", id="csv", type="button"),
+            html.Button("Save the table as CSV", id="csv", className="save", type="button"),
         ],
         **{"aria-label": "Table of nodes"},
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from nodewise.explorer.density import density, spots
 from nodewise.explorer.explored import EFFECTS, Explored, Numbers
 from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
 from nodewise.explorer.state import COLORINGS, State
@@ -30,14 +31,16 @@ _SMALL, _MARKED = 7, 20
 
 def map_figure(explored: Explored, state: State) -> dict[str, Any]:
     """The map of a state: nodes in their colors, the global model, and the chosen nodes last."""
-    drawn, places = explored.drawn(state.show), explored.places[state.map]
+    drawn, places = explored.drawn(state.show), explored.places(state)
     traces = colored(explored, state.color, drawn)
     for trace in traces:
         trace |= placed(trace, places)
         trace["text"] = [explored.hover[i] for i in trace["customdata"]]
-    traces += [*global_model(explored, state.map), chosen(explored, state)]
+    traces += density(places[drawn])
+    traces += [*global_model(explored, state), chosen(explored, state)]
     notes = class_labels(explored, places, drawn)
-    return {"data": traces, "layout": layout(f"{state.map}-{state.show}", notes)}
+    stage = explored.background.stage(state.map) if state.layout == "tsne" else 0
+    return {"data": traces, "layout": layout(f"{state.map}-{state.show}-{stage}", notes)}
 
 
 def placed(trace: Trace, places: Any) -> Trace:
@@ -96,11 +99,11 @@ def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
     }
 
 
-def global_model(explored: Explored, key: str) -> list[Trace]:
+def global_model(explored: Explored, state: State) -> list[Trace]:
     """The mark of the global model among the local ones; nothing on another map."""
-    if key != "local":
+    if state.map != "local":
         return []
-    x, y = explored.view.global_on_map()
+    x, y = explored.places(state)[-1].tolist()
     star = {
         "symbol": "star",
         "size": 18,
@@ -115,7 +118,7 @@ def chosen(explored: Explored, state: State) -> Trace:
     """Rings around the chosen nodes, also those that the sample or the filter leaves out."""
     known = [name for name in (state.node, state.other) if name in explored.known]
     numbers = [explored.number(name) for name in known]
-    x, y = explored.places[state.map][numbers].T if numbers else ([], [])
+    x, y = explored.places(state)[numbers].T if numbers else ([], [])
     ring = {"symbol": "circle-open", "size": _MARKED, "color": RING, "line": {"width": 3}}
     texts = [explored.hover[i] for i in numbers]
     return _mark(list(map(float, x)), list(map(float, y)), texts, ring) | {"customdata": numbers}
@@ -137,25 +140,26 @@ def _mark(
 
 
 def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[str, Any]]:
-    """The names of the predicted classes, each at the median of its nodes."""
+    """The names of the predicted classes, each where it is dense and denser than others."""
     classes = explored.frame["prediction"].to_numpy()[drawn]
-    where = {name: places[drawn[classes == name]] for name in explored.classes}
+    groups = {name: places[drawn[classes == name]] for name in explored.classes}
+    there = {name: of for name, of in groups.items() if len(of)}
+    found = spots(there, sorted(there, key=lambda name: -len(there[name]))) if there else {}
     return [
         {
-            "x": float(np.median(of[:, 0])),
-            "y": float(np.median(of[:, 1])),
+            "x": x,
+            "y": y,
             "text": f"<b>{plain(name, 24)}</b>",
             "showarrow": False,
             "bgcolor": "rgba(255,255,255,.75)",
         }
-        for name, of in where.items()
-        if len(of)
+        for name, (x, y) in found.items()
     ]
 
 
 def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
     """The layout of a map; zoom is kept while the revision stays."""
-    axis = {"zeroline": False, "showticklabels": False}
+    axis = {"zeroline": False, "showticklabels": False, "ticks": ""}
     return {
         "xaxis": axis,
         "yaxis": axis,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-# Okabe and Ito's, as in our plots; black becomes gray, which is seen on dark pages, too.
-COLORS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#888888")
+from nodewise import look as shared
+
+COLORS: Final = (*shared.COLORS, "#888888")  # gray is seen on dark pages, too; black is not
 MARKS: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 GRAY: Final = "#888888"
 SCALE: Final = "Cividis"

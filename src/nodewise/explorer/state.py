@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
 MAPS: Final = {"local": "local weights", "hidden": "representations"}
+LAYOUTS: Final = {"pca": "principal axes", "tsne": "t-SNE"}
 SHOWN: Final = {
     "all": "all nodes",
     "corrected": "nodes that localization corrected",
@@ -31,6 +32,7 @@ class State:
 
     Attributes:
         map: A key of `MAPS`.
+        layout: A key of `LAYOUTS`.
         color: A key of `COLORINGS`.
         show: A key of `SHOWN`.
         node: The id of the chosen node, as text; "" for none.
@@ -41,6 +43,7 @@ class State:
     """
 
     map: str = "local"
+    layout: str = "pca"
     color: str = "label"
     show: str = "all"
     node: str = ""
@@ -76,7 +79,12 @@ class State:
         return replace(self, node=node, off=(), drop=(), zero=())
 
 
-_KNOWN: Final[dict[str, Container[str]]] = {"map": MAPS, "color": COLORINGS, "show": SHOWN}
+_KNOWN: Final[dict[str, Container[str]]] = {
+    "map": MAPS,
+    "layout": LAYOUTS,
+    "color": COLORINGS,
+    "show": SHOWN,
+}
 
 
 def _allowed(name: str, value: str) -> bool:

@@ -5,25 +5,33 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import replace
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from nodewise.explorer import maps, panels
-from nodewise.explorer.app import ASSETS, need_dash
+from nodewise import look
+from nodewise.explorer import maps, words
+from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
+from nodewise.explorer.density import density
 from nodewise.explorer.explored import Explored, Numbers
-from nodewise.explorer.layout import COLUMNS, sampled, summary
-from nodewise.explorer.state import SHOWN
+from nodewise.explorer.state import LAYOUTS, SHOWN, State
 from nodewise.io import replacing
 
 DETAILS: Final = 300  # nodes whose details are in the file
+_ASSETS: Final = Path(__file__).parent / "assets"
 _FILES: Final = Path(__file__).parent / "static_page"
 
 
-def write_static(explored: Explored, name: str, path: Path, details: int = DETAILS) -> int:
+def write_static(
+    explored: Explored,
+    name: str,
+    path: Path,
+    details: int = DETAILS,
+    layouts: Sequence[str] = ("pca",),
+) -> int:
     """Write the file; returns how many nodes have their details in it.
 
     Args:
@@ -31,31 +39,35 @@ def write_static(explored: Explored, name: str, path: Path, details: int = DETAI
         name: The run's name.
         path: The file.
         details: How many nodes get details at most; see `detailed`.
-
-    Raises:
-        InputError: plotly is not installed.
+        layouts: Keys of `LAYOUTS`; t-SNE has to be there already, see `Background.finish`.
     """
-    need_dash()
-    from plotly.offline import get_plotlyjs
-
     chosen = detailed(explored, details)
-    data = _json({**page_data(explored, chosen), "name": name})
-    scripts = (get_plotlyjs(), (_FILES / "explorer.js").read_text("utf-8"))
+    scripts = [
+        _asset("plotly.min.js"),
+        _asset("save.js"),
+        (_FILES / "explorer.js").read_text("utf-8"),
+    ]
     html = _fill(
         (_FILES / "page.html").read_text("utf-8"),
         POLICY=escape(_policy(scripts), quote=True),
         NAME=escape(name),
-        SUMMARY=escape(summary(explored)),
+        SUMMARY=escape(words.summary(explored)),
         DETAILS=escape(_about(explored, len(chosen))),
-        STYLE=(ASSETS / "explorer.css").read_text("utf-8"),
-        DATA=data,
+        HELP=escape(words.HELP),
+        STYLE=look.CSS + _asset("explorer.css"),
+        DATA=_json(page_data(explored, chosen, layouts)),
         PLOTLY=scripts[0],
-        SCRIPT=scripts[1],
+        SAVE=scripts[1],
+        SCRIPT=scripts[2],
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(html.encode())
     return len(chosen)
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text("utf-8")
 
 
 def detailed(explored: Explored, count: int) -> Numbers:
@@ -71,22 +83,28 @@ def detailed(explored: Explored, count: int) -> Numbers:
     return np.array([node for node in order if node >= 0][:count], np.int64)
 
 
-def page_data(explored: Explored, chosen: Numbers) -> dict[str, Any]:
+def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> dict[str, Any]:
     """What the file's script draws from."""
+    scenes = {f"{key} {layout}": State(key, layout) for key in explored.maps for layout in layouts}
     return {
         "ids": explored.ids,
         "hover": explored.hover,
         "maps": explored.maps,
+        "layouts": {key: LAYOUTS[key] for key in layouts},
         "colorings": explored.colorings,
         "shown": SHOWN,
-        "columns": list(COLUMNS.values()),
-        "places": {key: np.round(of, 4).tolist() for key, of in explored.places.items()},
+        "columns": list(words.COLUMNS.values()),
+        "classColumns": list(words.CLASSES.values()),
+        "memberColumns": list(words.MEMBERS.values()),
+        "tableRows": words.ROWS,
         "traces": {key: _skeletons(explored, key) for key in explored.colorings},
-        "scenes": {key: _scene(explored, key) for key in explored.maps},
+        "scenes": {key: _scene(explored, state) for key, state in scenes.items()},
         "filters": {show: explored.drawn(show).tolist() for show in SHOWN},
-        "sampled": {show: sampled(explored, show) for show in SHOWN},
+        "sampled": {show: words.sampled(explored, show) for show in SHOWN},
         "rows": _rows(explored),
-        "titles": panels.TITLES,
+        "titles": words.TITLES,
+        "buttons": BUTTONS,
+        "mapButtons": MAP_BUTTONS,
         "details": {explored.ids[i]: _details(explored, explored.ids[i]) for i in chosen},
     }
 
@@ -100,13 +118,15 @@ def _skeletons(explored: Explored, color: str) -> list[maps.Trace]:
     return maps.colored(explored, color, _everywhere(explored))
 
 
-def _scene(explored: Explored, key: str) -> dict[str, Any]:
-    """The layout of a map, the mark of the global model, and the ring around a chosen node."""
-    state, places = replace(explored.start, map=key), explored.places[key]
-    labels = maps.class_labels(explored, places, explored.drawn("all"))
+def _scene(explored: Explored, state: State) -> dict[str, Any]:
+    """A map: where nodes and names stand, density, and how the global model is marked."""
+    places, drawn = explored.places(state), {show: explored.drawn(show) for show in SHOWN}
     return {
-        "layout": maps.layout(key, labels),
-        "marks": maps.global_model(explored, key),
+        "places": np.round(places, 4).tolist(),
+        "layout": maps.layout(f"{state.map} {state.layout}", []),
+        "labels": {k: maps.class_labels(explored, places, of) for k, of in drawn.items()},
+        "density": {k: density(places[of]) for k, of in drawn.items()},
+        "marks": maps.global_model(explored, state),
         "chosen": maps.chosen(explored, state),
     }
 
@@ -115,19 +135,20 @@ def _rows(explored: Explored) -> dict[str, Any]:
     """The cells of the table by node, and the order of the nodes in it."""
     order = explored.chosen("all")
     listed = order[np.isin(order, _everywhere(explored))]
-    cells = {number: cells for number, *cells in explored.rows(listed, COLUMNS)}
+    cells = {number: cells for number, *cells in explored.rows(listed, words.COLUMNS)}
     return {"order": listed.tolist(), "cells": cells}
 
 
 def _details(explored: Explored, id: str) -> dict[str, Any]:
     found = explored.node(id)
-    drawn = panels.figures_of(found, explored.classes)
-    notes = {key: panels.note(key, found) for key in drawn}
+    drawn = words.figures_of(found, explored.classes)
+    notes = {key: words.note(key, found) for key in drawn}
     return {
         "sentence": found.sentence,
-        "facts": panels.of_node(found),
+        "facts": words.of_node(found),
         "figures": drawn,
         "notes": notes,
+        "members": words.member_rows(found),
     }
 
 
@@ -147,11 +168,11 @@ def _json(data: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _policy(scripts: tuple[str, ...]) -> str:
+def _policy(scripts: Sequence[str]) -> str:
     """The Content-Security-Policy: only these scripts run, and nothing is loaded."""
     hashes = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src 'unsafe-eval' {hashes}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 

@@ -152,11 +152,25 @@ class Classifier(Module):
             return_modulations: Whether to return the modulations, too; the penalty needs them.
         """
         rows, modulations = self._through(self.depth, x, edge_index, edge_weight)
-        logits = cast(Tensor, rows)
-        if self.ends is not None:
-            logits = self.ends.head(dropout(logits, self.dropout, self.training))
-            logits = logits if self.output_act is None else self.output_act(logits)
+        logits = self.head(cast(Tensor, rows))
         return (logits, modulations) if return_modulations else logits
+
+    def head(self, rows: Tensor) -> Tensor:
+        """Logits from the rows after the last layer; without linear ends, these rows themselves."""
+        if self.ends is None:
+            return rows
+        logits: Tensor = self.ends.head(dropout(rows, self.dropout, self.training))
+        return logits if self.output_act is None else self.output_act(logits)
+
+    def layer(self, i: int, x: Features, graph: Block | None) -> Tensor:
+        """The rows of a block's targets after layer `i`, without dropout of its input.
+
+        Args:
+            i: The number of the layer.
+            x: The rows of the block's sources.
+            graph: The block; None for a model that uses no graph.
+        """
+        return self._finish(i, self._layer(i, x, graph, None)[0], x, graph)
 
     def embed(
         self, x: Features, edge_index: Tensor | ReceptiveField, edge_weight: Tensor | None = None
@@ -231,27 +245,28 @@ class Classifier(Module):
         return [graph] * self.depth
 
     def _layer(
-        self, i: int, x: Features, graph: Tensor | Block, edge_weight: Tensor | None
+        self, i: int, x: Features, graph: Tensor | Block | None, edge_weight: Tensor | None
     ) -> tuple[Tensor, Modulations]:
         """The conv's output plus that of the root's weight, and the modulations."""
         if not self.layers:
             return self.roots[i](x), Modulations()
+        assert graph is not None
         out, modulations = self.layers[i](x, graph, edge_weight, return_modulations=True)
         if self.roots:
-            out = cast(Dense, self.roots[i]).plus(out, _of_targets(x, graph))
+            out = cast(Dense, self.roots[i]).plus(out, of_targets(x, graph))
         return out, modulations
 
-    def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block) -> Tensor:
+    def _finish(self, i: int, out: Tensor, x: Features, graph: Tensor | Block | None) -> Tensor:
         """A layer's output after the normalization, activation and residual of this stack."""
         if self.ends is None and i + 1 == self.depth:
             return out if self.output_act is None else self.output_act(out)
         out = self.act(self.norms[i](out) if len(self.norms) else out)
         if self.residual and isinstance(x, Tensor) and x.size(1) == out.size(1):
-            out = out + cast(Tensor, _of_targets(x, graph))
+            out = out + cast(Tensor, of_targets(x, graph))
         return out
 
 
-def _of_targets(x: Features, graph: Tensor | Block) -> Features:
+def of_targets(x: Features, graph: Tensor | Block | None) -> Features:
     """The rows of a layer's targets among those of its sources."""
     if not isinstance(graph, Block) or graph.targets is None:
         return x

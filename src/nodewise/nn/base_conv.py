@@ -245,6 +245,14 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
             and not (self.message_act is not None or dropped or self.explain)
         )
 
+    @property
+    def rows_per_edge(self) -> int:
+        """How many rows of every edge, (E, H, out), are there at once; none where sums come first.
+
+        Estimates of memory need it.
+        """
+        raise NotImplementedError
+
     def _global_products(self, x: Features) -> Tensor:
         """W h_u (sources, H, out), the same W everywhere."""
         return project(x, self.weight.flatten(0, 1)).view(-1, *self.weight.shape[:2])

@@ -37,7 +37,7 @@ class MeanContext(Context):
 
     def forward(self, x: Tensor, block: Block) -> Tensor:
         """The mean over C_v; zero where C_v is empty."""
-        return sum_neighbors(x, block.neighbors.shares(x.dtype), block.neighbors)
+        return sum_neighbors(x, block.shares(x.dtype), block.neighbors)
 
 
 class SumContext(Context):

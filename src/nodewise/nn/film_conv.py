@@ -106,12 +106,17 @@ class FilmConv(BaseConv):
         x, x_target, block = self._inputs(x, edge_index, edge_weight)
         inputs = self._aggregation_inputs(x, x_target, block)
         film = self._film(x, x_target, block)
-        weight_drops = self.training and self.drop_rates.weight > 0
-        sums_first = self._may_sum_first and not weight_drops
-        out = self._filmed_sums(inputs, *film) if sums_first else self._summed_films(inputs, *film)
+        filmed = self._summed_films if self.rows_per_edge else self._filmed_sums
+        out = filmed(inputs, *film)
         out = self._join(out)
         out = out if self.bias is None else out + self.bias
         return (out, Modulations()) if return_modulations else out
+
+    @property
+    def rows_per_edge(self) -> int:
+        """Message, scale, shift, and two products of them; none where sums come first."""
+        weight_drops = self.training and self.drop_rates.weight > 0
+        return 0 if self._may_sum_first and not weight_drops else 5
 
     def _summed_films(self, inputs: AggregationInputs, scale: Tensor, shift: Tensor) -> Tensor:
         """AGGR over C_v of sigma(gamma_v * W h_u + beta_v)."""

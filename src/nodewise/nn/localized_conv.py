@@ -188,6 +188,11 @@ class LocalizedConv(BaseConv):
         out = self._finish(self._aggregate(z, inputs), bias)
         return (out, Modulations(modulations)) if return_modulations else out
 
+    @property
+    def rows_per_edge(self) -> int:
+        """Two, before and after the edge level or dropout; none where sums come first."""
+        return 0 if self._sums_first() else 2
+
     def _sums_first(self) -> bool:
         """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
         if self.node_modulator is None:
@@ -214,19 +219,41 @@ class LocalizedConv(BaseConv):
             z = self._global_sums(inputs)[0] if sums_first else self._global_messages(x, block)
         else:
             codes = products[:2] if reduces else self._unreduced_codes(rows, block)
-            expands = (node.to_scale.expand, node.to_shift.expand)
-            scale, shift = zip(codes, expands, strict=True)
+            scale, shift = node.with_expansions(codes)
             drop = DropConnect.draw(self.drop_rates.weight, self.training)
             neighbors = block.neighbors
             if sums_first:
                 x, neighbors = pool_rows(x, block.coefficient, neighbors), neighbors.identity()
             z = messages(x, self.weight, scale, shift, neighbors, drop)
-            modulations.append(node.modulation(scale, shift))
+            modulations.append(node.modulation(scale, shift, block.sample))
         if bias is None:
             return z, None, modulations
         base = self.message_bias if self.bias is None else self.bias.view(self.heads, -1)
-        localized, of_bias = bias(base, *products[-2:])
+        localized, of_bias = bias(base, *products[-2:], block.sample)
         return z, localized, [*modulations, of_bias]
+
+    def node_codes(
+        self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None = None
+    ) -> list[Tensor]:
+        """The codes from which the node level generates scale and shift, (targets, H, k) each.
+
+        They are all that the node level needs of the graph, and no message is formed for them.
+
+        Args:
+            x: The rows, as `forward` takes them.
+            edge_index: The edges, as `forward` takes them.
+            edge_weight: The weight of each edge, or None.
+
+        Raises:
+            InputError: The conv has no node level.
+        """
+        if self.node_modulator is None:
+            raise InputError("node_level", "is switched off", way_out="take a conv that has it")
+        x, _, block = self._inputs(x, edge_index, edge_weight)
+        rows, reduces = GeneratorRows(x, self.generator_row_sum), self.node_modulator.reduces
+        if not reduces:
+            return self._unreduced_codes(rows, block)
+        return self._times_context(rows, block, reduces)
 
     def _times_context(
         self, rows: GeneratorRows, block: Block, weights: Sequence[Tensor]
@@ -268,14 +295,19 @@ class LocalizedConv(BaseConv):
             of_target = GeneratorRows(x_target, self.generator_row_sum).times_heads(targets)
             of_source = rows.times_heads(sources)
         scale, shift = (of_target[0], of_source[0]), (of_target[1], of_source[1])
-        z, a, b = modulate_edges(z, scale, shift, block.neighbors)
-        modulation = modulator.modulation(scale, shift, (a, b), block.neighbors)
+        sample, target = block.sample, block.neighbors.target
+        weight = None if sample is None else sample.edge_weight(target).to(z.dtype)
+        z, *sums = modulate_edges(z, scale, shift, block.neighbors, weight=weight)
+        modulation = modulator.modulation(scale, shift, (sums[0], sums[1]), block, weight)
         if self.attention is None:
             return z, modulation
         alpha = self.attention.of_nodes(inputs.x_source, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
             # The paper drops this factor: a mean of C_v divides by it once more.
-            alpha = alpha * block.neighbors.degree[block.neighbors.target, None]
+            alpha = alpha * block.size[target, None]
+        if sample is not None:
+            # Of the members that a sampled edge stands for, each has its part of alpha.
+            alpha = alpha / sample.multiplicity[:, None]
         return z, replace(modulation, attention=alpha)
 
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:

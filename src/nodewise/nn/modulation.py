@@ -10,8 +10,10 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import leaky_relu
 
+from nodewise.nn.block import Block
 from nodewise.nn.inits import initialize
 from nodewise.nn.lazy import new_weight, shape_of
+from nodewise.nn.sample import Sample
 from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, squares
 from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.order import total
@@ -33,6 +35,7 @@ class Modulation:
         make_scale: Computes a - 1.
         make_shift: Computes b.
         attention: The target of edge scales in the penalty instead of one, shape (E, H).
+        weight: How many edges each one stands for in sums of squares, shape (E,); None for one.
         make_rows: Computes a - 1 and b of some rows only; None where that saves nothing.
     """
 
@@ -43,6 +46,7 @@ class Modulation:
     make_scale: Callable[[], Tensor] = field(repr=False)
     make_shift: Callable[[], Tensor] = field(repr=False)
     attention: Tensor | None = None
+    weight: Tensor | None = None
     make_rows: Callable[[Tensor], tuple[Tensor, Tensor]] | None = field(default=None, repr=False)
 
     @cached_property
@@ -173,12 +177,37 @@ class NodeModulator(Module):
         """The narrow layers of both generators, or nothing where there are none."""
         return [gen.reduce for gen in (self.to_scale, self.to_shift) if gen.reduce is not None]
 
-    def modulation(self, scale: tuple[Tensor, Tensor], shift: tuple[Tensor, Tensor]) -> Modulation:
-        """The modulation from codes (targets, H, bottleneck or width) and their last matrices."""
+    def with_expansions(
+        self, codes: Sequence[Tensor]
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Codes of scale and shift, each with the matrix that makes it of them."""
+        return (codes[0], self.to_scale.expand), (codes[1], self.to_shift.expand)
+
+    def modulation(
+        self,
+        scale: tuple[Tensor, Tensor],
+        shift: tuple[Tensor, Tensor],
+        sample: Sample | None = None,
+    ) -> Modulation:
+        """The modulation from codes (targets, H, bottleneck or width) and their last matrices.
+
+        Args:
+            scale: Code and matrix of the scale.
+            shift: Those of the shift.
+            sample: What the targets stand for, if they were sampled.
+        """
+
+        def make_squares() -> tuple[Tensor, Tensor]:
+            if sample is None:
+                return squares(scale, shift)
+            weigh = sample.weighted_code
+            return squares((weigh(scale[0]), scale[1]), (weigh(shift[0]), shift[1]))
+
+        targets = len(scale[0]) if sample is None else sample.num_targets
         return Modulation(
             self.level,
-            lambda: squares(scale, shift),
-            len(scale[0]) * scale[1].size(0) * scale[1].size(1),
+            make_squares,
+            targets * scale[1].size(0) * scale[1].size(1),
             self.heads,
             lambda: modulation(*scale, SLOPE),
             lambda: modulation(*shift, SLOPE),
@@ -246,16 +275,28 @@ class EdgeModulator(Module):
         scale: tuple[Tensor, Tensor],
         shift: tuple[Tensor, Tensor],
         sums: tuple[Tensor, Tensor],
-        neighbors: Neighborhood,
+        block: Block,
+        weight: Tensor | None = None,
     ) -> Modulation:
-        """The modulation from the halves (targets, H, out) and (sources, H, out), and its sums."""
+        """The modulation from the halves (targets, H, out) and (sources, H, out), and its sums.
+
+        Args:
+            scale: Both halves of the scale.
+            shift: Those of the shift.
+            sums: The sums of squares.
+            block: The edges.
+            weight: The weight of each edge in the sums, if they were sampled.
+        """
+        neighbors = block.neighbors
+        edges = neighbors.num_edges if block.sample is None else block.sample.num_edges
         return Modulation(
             self.level,
             lambda: sums,
-            neighbors.num_edges * scale[0].size(1) * scale[0].size(2),
+            edges * scale[0].size(1) * scale[0].size(2),
             scale[0].size(1),
             lambda: _on_edges(scale, neighbors),
             lambda: _on_edges(shift, neighbors),
+            weight=weight,
         )
 
     def __repr__(self) -> str:
@@ -290,11 +331,14 @@ class BiasModulator(Module):
         initialize(self.to_scale, self.init)
         initialize(self.to_shift, self.init)
 
-    def forward(self, bias: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Modulation]:
+    def forward(
+        self, bias: Tensor, scale: Tensor, shift: Tensor, sample: Sample | None = None
+    ) -> tuple[Tensor, Modulation]:
         """bias_v (targets, H, out), from the products of `to_scale` and `to_shift` with c_v."""
         a, b = leaky_relu(scale, SLOPE), leaky_relu(shift, SLOPE)
-        sums = total(a.square()), total(b.square())
-        modulation = Modulation(
-            self.level, lambda: sums, a.numel(), a.size(1), lambda: a, lambda: b
-        )
+        add = total if sample is None else sample.weighted_total
+        sums = add(a.square()), add(b.square())
+        targets = len(a) if sample is None else sample.num_targets
+        count = targets * a.size(1) * a.size(2)
+        modulation = Modulation(self.level, lambda: sums, count, a.size(1), lambda: a, lambda: b)
         return bias * (a + 1) + b, modulation

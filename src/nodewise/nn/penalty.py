@@ -11,6 +11,7 @@ from torch import Tensor
 
 from nodewise.nn.modulation import Modulation, Modulations
 from nodewise.ops.order import total
+from nodewise.ops.reference import weighted
 
 
 class Localizable(Protocol):
@@ -106,4 +107,5 @@ def _scale_squares(modulation: Modulation) -> Tensor:
     """|a - 1|^2, or |a - alpha|^2 where attention is the target of edge scales (Sect. 2.4)."""
     if modulation.attention is None:
         return modulation.scale_squares
-    return total((modulation.scale - modulation.attention[..., None]).square())
+    apart = modulation.scale - modulation.attention[..., None]
+    return total(weighted(apart.square(), modulation.weight))

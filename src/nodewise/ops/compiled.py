@@ -18,12 +18,10 @@ from typing import Any
 from numba import njit, typeof
 from numba.core.errors import NumbaError
 
-from nodewise.ops.kernel_files import KernelFiles, tell
+from nodewise.ops.kernel_files import KernelFiles, tell, tell_not_kept
 
 # Every access inside a kernel is compared with its array's size; nothing is cached on disk then.
 CHECKED = os.environ.get("NODEWISE_CHECKED", "") not in ("", "0")
-
-_IN_MEMORY = "each process compiles its own"
 
 
 class Kernel:
@@ -74,10 +72,8 @@ class Kernel:
 
     def _load_or_compile(self, types: tuple[Any, ...]) -> None:
         if self._files is None:
-            tell(
-                f"no folder can keep compiled kernels, so {_IN_MEMORY}; name one that can be "
-                "written in NUMBA_CACHE_DIR"
-            )
+            way_out = "; name one that can be written in NUMBA_CACHE_DIR"
+            tell_not_kept("no folder can keep compiled kernels", way_out)
             self._dispatcher.compile(types)
             return
         with self._files.locked():
@@ -103,7 +99,7 @@ class Kernel:
             raise  # the files are not to blame
         except Exception as error:  # a file that cannot be read, understood or written
             if types in self._dispatcher.signatures:
-                tell(f"compiled kernels cannot be kept ({error}), so {_IN_MEMORY}")
+                tell_not_kept(f"compiled kernels cannot be kept ({error})")
                 files.remove()
         else:
             if sum(self.stats.cache_misses.values()) > before:

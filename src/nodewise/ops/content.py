@@ -1,9 +1,9 @@
 """Whether an index tensor still holds the numbers it held when something was computed from it.
 
 torch counts its own changes of a tensor. Changes through numpy, through `.data`, and of tensors
-made in inference mode are not counted; so the numbers themselves are compared, by sums. Laid out
-as a square, they have a sum for each row and each column: a change of up to three numbers changes
-one of these. That costs two passes over the indices, less than a hundredth of a forward pass.
+made in inference mode are not counted; so the numbers themselves are compared, by sums. Laid out as
+a square, they have a sum for each row and each column: a change of up to three numbers changes one
+of these. That costs two passes over the indices, less than a hundredth of a forward pass.
 """
 
 from __future__ import annotations

@@ -149,7 +149,12 @@ def squares(scale: Pair, shift: Pair, slope: float = SLOPE) -> tuple[Tensor, Ten
 
 
 def modulate_edges(
-    z: Tensor, scale: Pair, shift: Pair, neighbors: Neighborhood, slope: float = SLOPE
+    z: Tensor,
+    scale: Pair,
+    shift: Pair,
+    neighbors: Neighborhood,
+    slope: float = SLOPE,
+    weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """z * a_uv + b_uv (Eqs. 8 and 9), and the sums of (a_uv - 1)^2 and b_uv^2.
 
@@ -159,12 +164,13 @@ def modulate_edges(
         shift: N_b h for targets and sources.
         neighbors: The edges.
         slope: LeakyReLU's slope below zero.
+        weight: The weight of each edge in the two sums, shape (E,), or None; it gets no gradient.
     """
     if kernel_for(z) != "fused":
-        return reference.modulate_edges(z, scale, shift, neighbors, slope)
+        return reference.modulate_edges(z, scale, shift, neighbors, slope, weight)
     back = neighbors.reverse
     out, a, b = registered.modulate_edges(
-        z, *scale, *shift, neighbors.source, neighbors.ptr, back.ptr, back.edge_id, slope
+        z, *scale, *shift, neighbors.source, neighbors.ptr, back.ptr, back.edge_id, weight, slope
     )
     return out, a, b
 

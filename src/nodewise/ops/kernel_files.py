@@ -23,8 +23,9 @@ from nodewise.io import replacing
 
 # Longer than any kernel compiles on a slow machine.
 _PATIENCE = 300.0
-# The lines that this process has printed.
+# The lines that this process has printed, and the reasons why it could not keep a kernel.
 _told: set[str] = set()
+_reasons: set[str] = set()
 
 
 def tell(line: str) -> None:
@@ -34,9 +35,15 @@ def tell(line: str) -> None:
         print(f"nodewise: {line}", file=sys.stderr)
 
 
-def has_told() -> bool:
-    """Whether something was wrong with cached kernels in this process."""
-    return bool(_told)
+def tell_not_kept(reason: str, way_out: str = "") -> None:
+    """Say that kernels stay in memory, and why; `are_kept` knows it then."""
+    _reasons.add(reason)
+    tell(f"{reason}, so each process compiles its own{way_out}")
+
+
+def are_kept() -> bool:
+    """Whether all kernels that this process compiled are on disk."""
+    return not _reasons
 
 
 @contextmanager
@@ -62,7 +69,7 @@ class KernelFiles:
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         code, name = function.__code__, function.__qualname__.replace("<", "").replace(">", "")
-        python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         self.folder = folder
         self._base = f"{Path(code.co_filename).stem}.{name}-{code.co_firstlineno}.{python}"
         self._seal = folder / f"{self._base}.sha256"

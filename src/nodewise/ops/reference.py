@@ -66,6 +66,7 @@ def modulate_edges(
     shift: tuple[Tensor, Tensor],
     neighbors: Neighborhood,
     slope: float,
+    weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Eqs. 8 and 9: z * a_uv + b_uv, and the sums of (a_uv - 1)^2 and of b_uv^2.
 
@@ -77,10 +78,12 @@ def modulate_edges(
         shift: The same of N_b.
         neighbors: The edges.
         slope: LeakyReLU's slope below zero.
+        weight: The weight of each edge in the two sums, shape (E,), or None.
     """
     a = leaky_relu(scale[0][neighbors.target] + scale[1][neighbors.source], slope)
     b = leaky_relu(shift[0][neighbors.target] + shift[1][neighbors.source], slope)
-    return z * (a + 1) + b, a.square().sum(), b.square().sum()
+    sums = weighted(a.square(), weight).sum(), weighted(b.square(), weight).sum()
+    return z * (a + 1) + b, *sums
 
 
 def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:

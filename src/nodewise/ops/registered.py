@@ -82,6 +82,7 @@ class EdgeInputs(NamedTuple):
         ptr: Target v's edges are `ptr[v]` to `ptr[v + 1]`.
         back_ptr: Source u's edges are `back_edge[back_ptr[u]]` to `back_edge[back_ptr[u + 1]]`.
         back_edge: See there.
+        weight: The weight of each edge in the sums of squares, shape (E,), or None for all ones.
         slope: LeakyReLU's slope below zero.
     """
 
@@ -94,6 +95,7 @@ class EdgeInputs(NamedTuple):
     ptr: Tensor
     back_ptr: Tensor
     back_edge: Tensor
+    weight: Tensor | None
     slope: float
 
 
@@ -169,6 +171,9 @@ def _check_edges(inputs: EdgeInputs) -> None:
     check_edges(inputs.source, inputs.ptr, sources, targets)
     check_offsets("back_ptr", inputs.back_ptr, edges)
     check_index("back_edge", inputs.back_edge, edges, of="edges", count=edges)
+    if inputs.weight is not None:
+        check_shape("weight", inputs.weight, (edges,))
+        check_dtype(inputs.z.dtype, weight=inputs.weight)
 
 
 def _check_sum(inputs: SumInputs) -> None:

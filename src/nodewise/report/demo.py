@@ -20,6 +20,7 @@ def write_demo(
     table: Records,
     records: Mapping[str, Records],
     histories: Mapping[str, Histories],
+    explorer: str,
 ) -> None:
     """Write the page.
 
@@ -28,6 +29,7 @@ def write_demo(
         table: A row for every model, with means and deviations.
         records: The records of every model's runs.
         histories: Their histories.
+        explorer: The name of the page that shows what localization did.
 
     Raises:
         RunError: The page cannot be written.
@@ -54,6 +56,9 @@ def write_demo(
         "to this model. It does not show that localization is needed: GCN-64, a global model 64 "
         "units wide, with features that are not normalized and a higher learning rate, which suit "
         "it and were chosen on validation nodes, solves the same task."
+    )
+    page.paragraph(
+        f"What localization did to each paper is shown by `{explorer}`, beside this page."
     )
     page.heading("Learning")
     page.figure(

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from nodewise import look
 from nodewise.io import replacing
 from nodewise.report.search_table import search_table
 
 _CSS = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --pale: #555; --paper: #fff; --line: #e2e2e2;
-        --shade: #f3f3f3; --link: #0a58a8; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --pale: #b0b0b0; --paper: #17191c; --line: #3a3d42; --shade: #272a2f;
-          --link: #82bcff; } }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 60rem; margin: 2.5rem auto; padding: 0 1.2rem; overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
@@ -50,7 +46,7 @@ code { background: var(--shade); padding: .1em .3em; border-radius: 3px; white-s
 
 
 _LEFT = ", ".join(f".left-{i} :is(th, td):nth-child({i})" for i in range(2, 9))
-_STYLE = f"{_CSS}{_LEFT} {{ text-align: left; }}"
+_STYLE = f"{look.CSS}{_CSS}{_LEFT} {{ text-align: left; }}"
 
 
 @dataclass(frozen=True)

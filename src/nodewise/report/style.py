@@ -11,8 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, and a mark for each, so that color is never alone.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+from nodewise import look
+
+# A mark for each, so that color is never alone.
+COLORS = (*look.COLORS, "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _STYLE: dict[Any, Any] = {
     "font.size": 10,

@@ -17,11 +17,13 @@ from nodewise.ops.sparse import SparseRows, take_rows
 from nodewise.runs.folder import CONFIG, RunFolder
 from nodewise.runs.formats import check_controls
 from nodewise.runs.run import Task, train
+from nodewise.training.engines.resources import Resources
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import load_recipe
 
 CONTROLS = "controls.json"
 FEATURES_ONLY = "Logistic"
+_MOST_VALUES = 50_000_000  # features that are read of a graph in files
 _MOST_WORK = 500_000_000  # values of training nodes times classes: a step takes a tenth of a second
 
 
@@ -66,6 +68,7 @@ def controls_of(task: Task, known_run: Path | None = None) -> dict[str, Any]:
         task: The task.
         known_run: As of `controls_in`.
     """
+    task = task.in_memory(_MOST_VALUES)
     split, labels = task.split, task.data.y.cpu().numpy()
     known = labels[np.concatenate([split.train, split.val])]
     name = task.class_names[int(np.bincount(known).argmax())]
@@ -81,7 +84,7 @@ def _features_only(task: Task, known_run: Path | None) -> dict[str, Any]:
     train = task.split.train
     if np.unique(task.data.y.cpu().numpy()[train]).size < 2:
         return {"skipped": "all training nodes have one class"}
-    if _values(task) * len(task.class_names) > _MOST_WORK:
+    if not task.data.x.size(1) or _values(task) * len(task.class_names) > _MOST_WORK:
         return {"skipped": "the training nodes have too many features for a few seconds"}
     return _trained(task, FEATURES_ONLY)
 
@@ -96,7 +99,9 @@ def _trained(task: Task, model: str) -> dict[str, Any]:
     """The scores of a model of scikit-learn, trained for this task."""
     keys = {key: task.recipe.settings[key] for key in ("metric", "class_weight")}
     recipe = load_recipe("nodewise", model, None, keys)
+    # One process trains it, whoever trained the task.
     control = replace(task, model=model, recipe=recipe, build=None, refit=None)
+    control = replace(control, resources=Resources())
     return _scores(train(control, 0).record)
 
 

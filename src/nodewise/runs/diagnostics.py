@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,12 +16,13 @@ from torch.nn import Module
 
 from nodewise.data.splits.split import Split
 from nodewise.models.classifier import Classifier
-from nodewise.nn.levels import levels_of, with_levels
+from nodewise.nn.block import Block
+from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulation
-from nodewise.ops.sparse import Features
 from nodewise.runs.curves import curves_of
 from nodewise.runs.unlabeled import name_of, unlabeled_predictions
-from nodewise.training.engines import TrainingGraph
+from nodewise.training.engines.base import TrainingGraph
+from nodewise.training.inference import Inference, Inputs, MappedGraph
 from nodewise.training.metrics import Labels, Probabilities, confusion, reliability
 
 _EXTREMES = 10  # nodes shown at either end
@@ -93,7 +94,7 @@ def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
 @localization.register
 def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
     model.eval()
-    found = first_modulation(model, graph.x, graph.edge_index, graph.edge_weight)
+    found = first_modulation(model, graph.inputs)
     if found is None:
         return None
     parts = in_parts(found, graph.y.numel())
@@ -106,22 +107,26 @@ def _mean_square(rows: Tensor) -> Tensor:
 
 @torch.no_grad()
 def first_modulation(
-    model: Classifier, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    model: Classifier, inputs: Inputs, how: Inference | None = None
 ) -> Modulation | None:
     """The node level's modulation in the first layer, of all nodes; None without a node level.
 
     Args:
         model: The model, in evaluation mode.
-        x: The features, as `forward` takes them.
-        edge_index: The edges.
-        edge_weight: A weight for each edge, or None.
+        inputs: Its arguments, or files.
+        how: What may be used for it; by default half of the machine's memory.
     """
-    if "node" not in levels_of(model):
+    conv = model.layers[0] if model.layers else None
+    if not isinstance(conv, LocalizedConv) or conv.node_modulator is None:
         return None
-    graph = (edge_index, edge_weight)
-    conv = with_levels(model.layers[0], ["node"])
-    _, modulations = conv(model.first_rows(x, *graph), *graph, return_modulations=True)
-    return next(modulation for modulation in modulations if modulation.level == "node")
+    parts = (how or Inference()).in_parts(model, inputs)
+    if parts is not None:
+        found = [conv.node_codes(x, cast(Block, block)) for _, x, block in parts.first_layer()]
+        codes = [torch.cat(each) for each in zip(*found, strict=True)]
+    else:
+        x, *graph = inputs.arguments() if isinstance(inputs, MappedGraph) else inputs
+        codes = conv.node_codes(model.first_rows(x, *graph), *graph)
+    return conv.node_modulator.modulation(*conv.node_modulator.with_expansions(codes))
 
 
 @torch.no_grad()
@@ -150,7 +155,7 @@ def _extremes(
     """The most and the least localized nodes, and the distribution over all nodes."""
     distance = squares.sum(1)
     order = distance.argsort(descending=True, stable=True).tolist()
-    neighbors = torch.bincount(graph.edge_index[1].cpu(), minlength=len(order)).tolist()
+    neighbors = graph.degrees.tolist()
     predicted = logits.argmax(1).tolist()
 
     def describe(node: int) -> dict[str, Any]:

@@ -1,115 +1,107 @@
-"""Predictions and embeddings as tables, a row for each node, in CSV or Parquet."""
+"""Predictions and embeddings as tables, a row for each node, in CSV or Parquet.
+
+Rows are written as they are computed, so that a table may be larger than memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor
-from torch.nn import Module
 
 from nodewise.errors import InputError
 from nodewise.io import replacing, writing
-from nodewise.models.baselines.deepwalk import DeepWalk
-from nodewise.models.classifier import Classifier
+from nodewise.models.layerwise import Outputs
+
+_AT_ONCE = 1 << 16  # rows
+
+# The names of the nodes from one number to before another.
+Names = Callable[[int, int], Iterable[object]]
+Append = Callable[[Any], None]
 
 # Spreadsheets take a cell that begins so for a formula, and run it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_predictions(
-    path: Path,
-    ids: Iterable[object],
-    logits: Tensor,
+def write_outputs(
+    outputs: Iterable[Outputs],
+    names: Names,
     class_names: Sequence[str],
+    out: Path,
+    embeddings: Path | None = None,
     for_spreadsheets: bool = False,
 ) -> None:
-    """Write `id, prediction, p_<class> ...`, a row for each node.
+    """Write a table of predictions, and one of embeddings if there is a path for it.
+
+    Predictions are `id, prediction, p_<class> ...`, embeddings `id, e0, e1, ...`. Files are written
+    completely or not at all, also when computing the outputs fails.
 
     Args:
-        path: A .csv or .parquet file; it is written completely or not at all.
-        ids: A name for each node.
-        logits: Shape (nodes, classes).
+        outputs: Logits and embeddings, in the order of the nodes.
+        names: The names of nodes.
         class_names: A name for each class.
+        out: A .csv or .parquet file.
+        embeddings: A .csv or .parquet file, or None.
         for_spreadsheets: Whether names that a spreadsheet would run as a formula begin with an
             apostrophe in the file.
 
     Raises:
-        InputError: The file's ending is neither.
-        RunError: The file cannot be written.
+        InputError: A file's ending is neither.
+        RunError: A file cannot be written.
     """
+    check_table_path("--out", out)
+    if embeddings is not None:
+        check_table_path("--embeddings", embeddings)
+    shown = _harmless if for_spreadsheets else _as_it_is
+    with ExitStack() as stack:
+        predictions = stack.enter_context(_table(out, "%.6g"))
+        others = None if embeddings is None else stack.enter_context(_table(embeddings))
+        for nodes, logits, rows in _pieces(outputs):
+            ids = [shown(name) for name in names(nodes.start, nodes.stop)]
+            predictions(_predictions(ids, logits, class_names, [*map(shown, class_names)]))
+            if others is not None and rows is not None:
+                others(_embeddings(ids, rows))
+
+
+def _pieces(outputs: Iterable[Outputs]) -> Iterator[Outputs]:
+    """The same outputs, few enough nodes at a time for a table in memory."""
+    for nodes, logits, rows in outputs:
+        for start in range(0, len(nodes), _AT_ONCE):
+            piece = slice(start, start + _AT_ONCE)
+            yield Outputs(nodes[piece], logits[piece], None if rows is None else rows[piece])
+
+
+def _predictions(
+    ids: list[object], logits: Tensor, class_names: Sequence[str], shown: Sequence[str]
+) -> Any:
     import pandas as pd
 
-    check_table_path("--out", path)
     columns = [f"p_{name}" for name in class_names]
-    shown, rows = list(class_names), list(ids)
-    if for_spreadsheets:
-        shown, rows = [_harmless(name) for name in shown], [_harmless(name) for name in rows]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
     frame.insert(0, "prediction", np.asarray(shown, object)[logits.argmax(1).cpu().numpy()])
-    frame.insert(0, "id", rows)
-    _write(path, frame, "%.6g")
+    frame.insert(0, "id", ids)
+    return frame
 
 
-def write_embeddings(
-    path: Path, ids: Iterable[object], rows: Tensor, for_spreadsheets: bool = False
-) -> None:
-    """Write `id, e0, e1, ...`, a row for each node.
-
-    Args:
-        path: A .csv or .parquet file; it is written completely or not at all.
-        ids: A name for each node.
-        rows: Shape (nodes, width).
-        for_spreadsheets: As of `write_predictions`.
-
-    Raises:
-        InputError: The file's ending is neither.
-        RunError: The file cannot be written.
-    """
+def _embeddings(ids: list[object], rows: Tensor) -> Any:
     import pandas as pd
 
-    check_table_path("--embeddings", path)
-    columns = [f"e{i}" for i in range(rows.size(1))]
-    frame = pd.DataFrame(rows.cpu().numpy(), columns=columns)
-    frame.insert(0, "id", [_harmless(name) for name in ids] if for_spreadsheets else list(ids))
-    _write(path, frame)
+    frame = pd.DataFrame(rows.cpu().numpy(), columns=[f"e{i}" for i in range(rows.size(1))])
+    frame.insert(0, "id", ids)
+    return frame
+
+
+def _as_it_is(name: Any) -> Any:
+    return name
 
 
 def _harmless(name: Any) -> Any:
     """A name that no spreadsheet takes for a formula; numbers are none."""
     return f"'{name}" if isinstance(name, str) and name.startswith(_FORMULA) else name
-
-
-@singledispatch
-def embed(model: Module, *inputs: Any) -> Tensor:
-    """The input of a model's last layer, shape (nodes, width).
-
-    Args:
-        model: The model.
-        *inputs: The arguments of its `forward`.
-
-    Raises:
-        InputError: The model is of a kind whose layers are not known.
-    """
-    raise InputError(
-        "--embeddings",
-        "are not known of this model",
-        value=type(model).__name__,
-        way_out="use a model of `nodewise models` that has layers",
-    )
-
-
-@embed.register
-def _(model: Classifier, *inputs: Any) -> Tensor:
-    return model.embed(*inputs)
-
-
-@embed.register
-def _(model: DeepWalk, *inputs: Any) -> Tensor:
-    return model.embedding
 
 
 def check_table_path(option: str, path: Path) -> None:
@@ -122,7 +114,7 @@ def check_table_path(option: str, path: Path) -> None:
     Raises:
         InputError: The path ends in neither .csv nor .parquet.
     """
-    if path.suffix not in _WRITERS:
+    if path.suffix not in _TABLES:
         raise InputError(
             option,
             "must be a CSV or a Parquet file",
@@ -131,17 +123,42 @@ def check_table_path(option: str, path: Path) -> None:
         )
 
 
-def _write(path: Path, frame: Any, float_format: str | None = None) -> None:
-    with writing(path), replacing(path) as stream:
-        _WRITERS[path.suffix](frame, stream, float_format)
+@contextmanager
+def _table(path: Path, float_format: str | None = None) -> Iterator[Append]:
+    """Yield a function that appends a frame to the table."""
+    with (
+        writing(path),
+        replacing(path) as stream,
+        _TABLES[path.suffix](stream, float_format) as add,
+    ):
+        yield add
 
 
-def _write_parquet(frame: Any, stream: Any, float_format: str | None) -> None:
-    frame.to_parquet(stream, index=False)
+@contextmanager
+def _parquet(stream: Any, float_format: str | None) -> Iterator[Append]:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    with ExitStack() as stack:
+        writers: list[Any] = []
+
+        def add(frame: Any) -> None:
+            schema = writers[0].schema if writers else None
+            table = pa.Table.from_pandas(frame, schema, preserve_index=False)
+            if not writers:
+                writers.append(stack.enter_context(ParquetWriter(stream, table.schema)))
+            writers[0].write_table(table)
+
+        yield add
 
 
-def _write_csv(frame: Any, stream: Any, float_format: str | None) -> None:
-    frame.to_csv(stream, index=False, lineterminator="\n", float_format=float_format)
+@contextmanager
+def _csv(stream: Any, float_format: str | None) -> Iterator[Append]:
+    def add(frame: Any) -> None:
+        options = {"index": False, "lineterminator": "\n", "float_format": float_format}
+        frame.to_csv(stream, header=stream.tell() == 0, **options)
+
+    yield add
 
 
-_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
+_TABLES = {".csv": _csv, ".parquet": _parquet}

@@ -105,6 +105,19 @@ def choosing_progress(budget: float, quiet: bool, lines: bool = False) -> Iterat
 
 
 @contextmanager
+def part_progress(description: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function to call with how many rows are done, and how many there are.
+
+    Args:
+        description: What is computed.
+        quiet: Show nothing.
+    """
+    with make_progress(quiet, counts=False) as progress:
+        bar = progress.add_task(description, total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)
+
+
+@contextmanager
 def _progress(
     quiet: bool, lines: bool, *fields: str, counts: bool = True
 ) -> Iterator[tuple[Progress, Callable[[str], None]]]:

@@ -26,7 +26,11 @@ from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.folder import open_run
 from nodewise.training.early_stopping import StoppingRule
-from nodewise.training.engines import Engine, TrainingGraph, check_weights, make_engine
+from nodewise.training.engines.base import Engine, TrainingGraph
+from nodewise.training.engines.choice import EngineChoice, choose_engine
+from nodewise.training.engines.make import make_engine
+from nodewise.training.engines.model_inputs import check_weights
+from nodewise.training.engines.resources import Resources
 from nodewise.training.inputs import prepare
 from nodewise.training.intervals import intervals
 from nodewise.training.loop import Epoch, Keeper, Progress, Timer, fit
@@ -85,6 +89,7 @@ class Task:
             read from tables.
         known_sha256: The graph's fingerprint, if it was computed before.
         refit: Set where the model learns from validation nodes too.
+        resources: With what it is trained; they do not change results.
     """
 
     data: Data
@@ -97,6 +102,7 @@ class Task:
     preprocessing: Preprocessing | None = field(default=None, repr=False)
     known_sha256: str | None = field(default=None, repr=False)
     refit: Refit | None = None
+    resources: Resources = field(default_factory=Resources, repr=False, compare=False)
 
     @cached_property
     def graph_sha256(self) -> str:
@@ -159,9 +165,30 @@ class Task:
         check_weights(model, self.graph.edge_weight)
         return model.to(self.data.y.device)
 
+    def in_memory(self, most: int) -> Task:
+        """The task with features that can be read at once; see `StoredTask`."""
+        return self
+
+    @property
+    def engine_choice(self) -> EngineChoice:
+        """The engine that trains it, and why.
+
+        Raises:
+            InputError: The engine that the recipe names cannot train this model.
+        """
+        with seeded_randomness(0):
+            model = self.fresh_model()
+        return choose_engine(model, self._sizes, self.recipe.batching, self.resources)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """The numbers of nodes and of edges."""
+        return int(self.data.x.size(0)), int(self.data.edge_index.size(1))
+
     def engine(self, seconds: float = inf) -> Engine:
-        """An engine with an untrained model; for `seconds`, see `make_engine`."""
-        return make_engine(self.fresh_model(), self.graph, self.recipe, seconds)
+        """An engine with an untrained model; `seconds` are those of its `Resources`."""
+        resources = replace(self.resources, seconds=seconds)
+        return make_engine(self.fresh_model(), self.graph, self.recipe, resources)
 
 
 def new_model(
@@ -213,10 +240,11 @@ def train_in(
         RunError: Another process works there, or the folder holds another run.
         DivergedError: The loss became infinite or undefined.
     """
+    processes = task.resources.processes
     with open_run(folder, task.config(seed)) as run:
         if task.preprocessing is not None:
             run.write_preprocessing(task.preprocessing)
-        record = run.result
+        record: dict[str, Any] | None = processes.of_first(run.result)
         if record is None:
             engine, record, logits = train(task, seed, run, callbacks)
             if logits is not None:
@@ -225,6 +253,16 @@ def train_in(
                 run.write_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record
+
+
+def follow(task: Task, seed: int, callbacks: Callbacks | None = None) -> dict[str, Any]:
+    """Train along with the first process, which calls `train_in`; returns what it keeps.
+
+    Only the first process has a folder, so that files are written once. Its record lacks the scores
+    if this training was needed.
+    """
+    record: dict[str, Any] | None = task.resources.processes.of_first(None)
+    return train(task, seed, None, callbacks).record if record is None else dict(record)
 
 
 class Trained(NamedTuple):
@@ -259,14 +297,14 @@ def train(
             callbacks.checkpoint_seconds,
             callbacks.timer,
         )
-    if progress.interrupted:
+    if progress.interrupted or not engine.processes.is_first:
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)
     logits, calibration = engine.logits(), {}
     if task.recipe.optimization.calibration == "temperature":
         temperature = _temperature(task, logits)
         logits, calibration = logits / temperature, {"temperature": temperature}
     record = record_of(task, seed, engine.model, progress, logits)
-    return Trained(engine, {**record, **calibration}, logits)
+    return Trained(engine, {**record, "engine": engine.name, **calibration}, logits)
 
 
 def _temperature(task: Task, logits: Tensor) -> float:

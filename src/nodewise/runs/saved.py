@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -13,19 +14,19 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.fingerprints import names_sha256
+from nodewise.data.store import GraphStore
 from nodewise.errors import GraphError, RunError
-from nodewise.runs.export import embed
+from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
-from nodewise.training.engines import as_input
+from nodewise.training.engines.model_inputs import as_input
+from nodewise.training.inference import Inference, MappedGraph
 from nodewise.training.inputs import prepare
 from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.metrics import record_score
 from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from torch_geometric.data import Data
 
 
@@ -100,27 +101,52 @@ class SavedRun:
 
         return read_source(self.config["graph"], self.files).data
 
-    @torch.no_grad()
-    def logits(self, data: Data) -> Tensor:
+    def logits(self, data: Data | GraphStore, how: Inference | None = None) -> Tensor:
         """Logits of all nodes of a graph with the same features, shape (N, classes).
 
         They are divided by the run's temperature, if it was calibrated.
 
+        Args:
+            data: The graph, in memory or in a store.
+            how: What may be used for it; by default half of the machine's memory.
+
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
         """
-        logits: Tensor = self.model(*self.inputs(data))
-        return logits / self.record["temperature"] if "temperature" in self.record else logits
+        return torch.cat([part.logits for part in self.outputs(data, how)])
 
-    @torch.no_grad()
-    def embeddings(self, data: Data) -> Tensor:
+    def outputs(
+        self, data: Data | GraphStore, how: Inference | None = None, embeddings: bool = False
+    ) -> Iterator[Outputs]:
+        """As `logits`, some nodes at a time, in the order of their numbers.
+
+        Args:
+            data: The graph, in memory or in a store.
+            how: What may be used for it; by default half of the machine's memory.
+            embeddings: Whether the input of the last layer is wanted, too.
+
+        Raises:
+            GraphError: The graph has other features or classes, or lacks edge weights.
+            InputError: Embeddings are wanted, and the model's layers are not known.
+        """
+        how, temperature = how or Inference(), self.record.get("temperature", 1.0)
+        inputs = self._mapped(data) if isinstance(data, GraphStore) else self.inputs(data)
+        for part in how.outputs(self.model, inputs, embeddings):
+            yield part if temperature == 1 else part._replace(logits=part.logits / temperature)
+
+    def embeddings(self, data: Data | GraphStore, how: Inference | None = None) -> Tensor:
         """The input of the last layer, a row for each node, shape (N, width).
+
+        Args:
+            data: The graph, in memory or in a store.
+            how: What may be used for it; by default half of the machine's memory.
 
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
             InputError: The model is of a kind whose layers are not known.
         """
-        return embed(self.model, *self.inputs(data))
+        found = self.outputs(data, how, embeddings=True)
+        return torch.cat([part.embedding for part in found if part.embedding is not None])
 
     def inputs(self, data: Data) -> tuple[Any, ...]:
         """The arguments of the model for a graph: features, edges, and weights if it takes any.
@@ -128,51 +154,84 @@ class SavedRun:
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
         """
-        self._check(data)
+        self._check(_facts(data))
         x = as_input(self.model, prepare(data.x, self.recipe.optimization.features))
         weights = (data.edge_weight,) if self._is_weighted else ()
         return (x, data.edge_index, *weights)
+
+    def _mapped(self, store: GraphStore) -> MappedGraph:
+        """The arguments of the model for a store, which stay in its files."""
+        self._check(
+            _Facts(
+                store.csc.edge_weight is not None,
+                store.num_features,
+                store.feature_names,
+                store.classes or None,
+                len(store.classes),
+            )
+        )
+        csc = store.csc if self._is_weighted else replace(store.csc, edge_weight=None)
+        return MappedGraph(store, csc, self.recipe.optimization.features)
 
     @property
     def _is_weighted(self) -> bool:
         return bool(self.config["graph"].get("weighted"))
 
-    def _check(self, data: Data) -> None:
+    def _check(self, found: _Facts) -> None:
         graph = self.config["graph"]
-        if self._is_weighted and "edge_weight" not in data:
+        if self._is_weighted and not found.weighted:
             raise GraphError(
                 "edge_weight",
                 f"{self.folder} was trained with weights of edges, and here are none",
                 way_out="give each edge a weight, in a column of the same name",
             )
-        if data.x.size(1) != graph["features"]:
+        if found.features != graph["features"]:
             raise GraphError(
                 "x",
                 f"{self.folder} was trained on {graph['features']} features",
-                value=int(data.x.size(1)),
+                value=found.features,
                 way_out="give a graph with the same features in the same order",
             )
-        trained, given = graph.get("feature_names_sha256"), names_sha256(data.get("feature_names"))
+        trained, given = graph.get("feature_names_sha256"), names_sha256(found.feature_names)
         if trained and given and trained != given:
             raise GraphError(
                 "feature_names",
                 f"are not those {self.folder} was trained on",
                 way_out="give a graph with the same features in the same order",
             )
-        self._check_classes(data)
+        self._check_classes(found)
 
-    def _check_classes(self, data: Data) -> None:
+    def _check_classes(self, found: _Facts) -> None:
         """Check that a graph's classes, if it has any, are those of the model."""
-        names = list(data.get("class_names") or self.class_names)
-        y = data.get("y")
-        count = 0 if y is None else int(y.max()) + 1
-        if names != self.class_names or count > len(names):
+        names = list(found.class_names or self.class_names)
+        if names != self.class_names or found.classes > len(names):
             raise GraphError(
                 "class_names",
                 f"{self.folder} was trained on the classes {', '.join(self.class_names)}",
-                value=names if names != self.class_names else f"{count} classes",
+                value=names if names != self.class_names else f"{found.classes} classes",
                 way_out="give a graph with the same classes in the same order",
             )
+
+
+class _Facts(NamedTuple):
+    """What a graph has to have in common with that of training."""
+
+    weighted: bool
+    features: int
+    feature_names: Sequence[str] | None
+    class_names: Sequence[str] | None
+    classes: int
+
+
+def _facts(data: Data) -> _Facts:
+    y = data.get("y")
+    return _Facts(
+        "edge_weight" in data,
+        int(data.x.size(1)),
+        data.get("feature_names"),
+        data.get("class_names"),
+        0 if y is None else int(y.max()) + 1,
+    )
 
 
 def best_run(path: Path, allow_changes: bool = False) -> Path:

@@ -13,7 +13,7 @@ from torch import Tensor
 from nodewise.errors import DivergedError, RunError
 from nodewise.randomness import random_state, set_random_state
 from nodewise.training.early_stopping import Best, StoppingRule, line_score
-from nodewise.training.engines import Engine, Loss, Validation
+from nodewise.training.engines.base import Engine, Loss, Validation
 from nodewise.training.metrics import validation_score
 
 Tensors = dict[str, Tensor]
@@ -93,7 +93,7 @@ def fit(
     Raises:
         DivergedError: A term of the loss is not finite; the last checkpoint stays as it is.
     """
-    keeper = keeper or NullKeeper()
+    keeper, processes = keeper or NullKeeper(), engine.processes
     progress, saved_at = _resume(engine, keeper), perf_counter()
     while progress.epoch < rule.epochs and not rule.ends(progress.best):
         began = timer()
@@ -102,13 +102,14 @@ def fit(
         progress.seconds += timer() - began
         keeper.record(line)
         watch(line)
-        progress.interrupted = bool(stop())
+        # All processes stop after the same epoch, whichever of them was asked to.
+        progress.interrupted = processes.any(bool(stop()))
         if progress.interrupted or perf_counter() - saved_at >= checkpoint_seconds:
             _save(engine, keeper, progress)
             saved_at = perf_counter()
         if progress.interrupted:
             return progress
-        if enough():
+        if processes.any(enough()):
             break
     engine.model.load_state_dict(progress.weights or engine.model.state_dict())
     return progress
@@ -179,7 +180,7 @@ def _save(engine: Engine, keeper: Keeper, progress: Progress) -> None:
 
 def _resume(engine: Engine, keeper: Keeper) -> Progress:
     """Restore the state of the last checkpoint."""
-    checkpoint = keeper.load()
+    checkpoint = engine.processes.of_first(keeper.load())
     if checkpoint is None:
         return Progress()
     try:

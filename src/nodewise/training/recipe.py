@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +20,7 @@ from nodewise.io import file_bytes, parse_toml
 from nodewise.models.architecture import Architecture
 from nodewise.models.zoo import find_row
 from nodewise.nn.penalty import Penalty
+from nodewise.training.batching import Batching, fanout_text
 from nodewise.training.early_stopping import StoppingRule
 
 Settings = dict[str, Any]
@@ -61,13 +62,16 @@ _GROUPS: dict[str, type] = {
     "penalty": Penalty,
     "optimization": Optimization,
     "stopping": StoppingRule,
+    "batching": Batching,
 }
 # Keys and values that had another name in older releases: files and records still contain them.
 _RENAMED_KEYS = {"max_neighbours": "max_neighbors"}
 _RENAMED_VALUES = {("normalization", "own"): "default"}
 _RATE = (0.0, 0.999)
 _BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("hidden_channels", "heads", "epochs", "patience", "samples"), (1, 10**9)),
+    **dict.fromkeys(
+        ("hidden_channels", "heads", "epochs", "patience", "samples", "batch_size"), (1, 10**9)
+    ),
     **dict.fromkeys(
         (
             "input_dropout",
@@ -106,6 +110,7 @@ class Recipe:
         penalty: What is added to the loss.
         optimization: How weights are optimized.
         stopping: Which epoch is kept.
+        batching: On what part of a graph a step computes.
     """
 
     name: str
@@ -113,6 +118,7 @@ class Recipe:
     penalty: Penalty
     optimization: Optimization
     stopping: StoppingRule
+    batching: Batching = field(default_factory=Batching)
 
     @classmethod
     def from_settings(cls, name: str, settings: Mapping[str, Any]) -> Self:
@@ -126,8 +132,18 @@ class Recipe:
 
     @property
     def settings(self) -> Settings:
-        """All keys and their values, as `config.toml` has them."""
-        groups = (self.architecture, self.penalty, self.optimization, self.stopping)
+        """All keys and their values, as `config.toml` has them.
+
+        Those of mini-batches are left out where they have their defaults, as in the records of
+        older releases.
+        """
+        usual = asdict(Batching())
+        return {k: v for k, v in self.every_setting.items() if usual.get(k, ()) != v}
+
+    @property
+    def every_setting(self) -> Settings:
+        """All keys and their values."""
+        groups = (getattr(self, name) for name in _GROUPS)
         return {key: value for group in groups for key, value in asdict(group).items()}
 
 
@@ -140,7 +156,7 @@ def current_settings(settings: Mapping[str, Any]) -> Settings:
 
 def default_settings() -> Settings:
     """The default of every key."""
-    return Recipe.from_settings("defaults", {}).settings
+    return Recipe.from_settings("defaults", {}).every_setting
 
 
 def load_recipe(
@@ -246,6 +262,8 @@ class UnknownKeyError(RecipeError, UnknownNameError):
 
 def _checked(key: str, value: Any, where: str) -> Any:
     hint = known_keys()[key]
+    if key == "fanout":
+        value = fanout_text(value)
     if get_origin(hint) is Literal:
         if value not in get_args(hint):
             _refuse(where, key, value, f"one of {', '.join(map(repr, get_args(hint)))}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
-from nodewise.data.sources.cells import in_order, names_in, positions
+from nodewise.data.name_counts import NameCounts
+from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable, among
+from nodewise.errors import TableError
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,21 @@ class CategoryColumn(Encoder):
         Raises:
             TableError: A cell is empty and must not be.
         """
-        names = names_in(table.frame[column]).unique()
-        encoder = cls(column, in_order(name for name in names if name), may_lack)
-        encoder._names_in(table)
-        return encoder
+        found = NameCounts.of(names_in(table.frame[column]))
+        return cls.of_names(table, column, found, may_lack)
+
+    @classmethod
+    def of_names(
+        cls, table: SourceTable, column: str, found: NameCounts, may_lack: bool
+    ) -> CategoryColumn:
+        """The same from the names that all rows have; the table is for errors.
+
+        Raises:
+            TableError: A cell is empty and must not be.
+        """
+        if not may_lack and found.empty:
+            raise _empty(table, column, found.empty, found.first_empty)
+        return cls(column, in_order(found.counts), may_lack)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,25 +64,27 @@ class CategoryColumn(Encoder):
         Raises:
             TableError: A cell is empty and must not be.
         """
-        names = self._names_in(table)
+        names = names_in(table.frame[self.column])
         found = positions(names, self.categories)
         rows = np.flatnonzero(found >= 0)
         shape = (len(found), len(self.categories))
         ones = np.ones(len(rows), np.float32)
         empty = np.asarray(names == "")
-        unknown = Counter(names[(found < 0) & ~empty])
-        matrix = csr_matrix((ones, (rows, found[rows])), shape)
-        return EncodedColumn(matrix, unknown, int(empty.sum()), "no category")
-
-    def _names_in(self, table: SourceTable) -> Any:
-        names = names_in(table.frame[self.column])
-        empty = np.asarray(names == "")
         if not self.may_lack and empty.any():
-            raise table.error(
-                f"is empty{among(int(empty.sum()), 'cells')}",
-                row=int(empty.argmax()),
-                column=self.column,
-                value="",
-                way_out="fill it in, or choose missing (--missing): zero, for no category",
-            )
-        return names
+            raise _empty(table, self.column, int(empty.sum()), int(empty.argmax()))
+        unknown = Counter(names[(found < 0) & ~empty])
+        doubtful = {
+            name: int((names == name).sum()) for name in filter(looks_missing, self.categories)
+        }
+        matrix = csr_matrix((ones, (rows, found[rows])), shape)
+        return EncodedColumn(matrix, unknown, int(empty.sum()), "no category", doubtful)
+
+
+def _empty(table: SourceTable, column: str, count: int, first: int) -> TableError:
+    return table.error(
+        f"is empty{among(count, 'cells')}",
+        row=first,
+        column=column,
+        value="",
+        way_out="fill it in, or choose missing (--missing): zero, for no category",
+    )

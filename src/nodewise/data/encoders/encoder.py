@@ -18,12 +18,14 @@ class EncodedColumn:
         unknown: The words or categories the encoder did not know and left out, and how often.
         empty: How many cells were empty.
         counts_as: The value that they count as.
+        doubtful: Names that look like missing values, and how often they occur.
     """
 
     matrix: Any
     unknown: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
     counts_as: str = ""
+    doubtful: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

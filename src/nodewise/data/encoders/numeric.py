@@ -57,7 +57,23 @@ class NumericColumn(Encoder):
         Raises:
             TableError: A cell is not a number, or infinite, or empty though that is an error.
         """
-        numbers = numbers_in(table, column, _WAY_OUT)
+        numbers = numbers_of(table, column)
+        return cls.of_numbers(table, column, numbers, missing, scale)
+
+    @classmethod
+    def of_numbers(
+        cls,
+        table: SourceTable,
+        column: str,
+        numbers: NDArray[np.float64],
+        missing: Missing,
+        scale: bool,
+    ) -> NumericColumn:
+        """The same from the numbers of all rows; the table is for errors.
+
+        Raises:
+            TableError: A number is too large, or missing though that is an error.
+        """
         given = numbers[~np.isnan(numbers)]
         if not given.size:
             raise table.error(
@@ -83,7 +99,7 @@ class NumericColumn(Encoder):
         Raises:
             TableError: A cell is not a number, or too large, or empty though that is an error.
         """
-        given = numbers_in(table, self.column, _WAY_OUT)
+        given = numbers_of(table, self.column)
         scaled = (self.filled(table, given) - self.mean) / self.scale
         filling = "" if self.fill is None else f"{self.fill:.6g}"
         empty = int(np.isnan(given).sum())
@@ -116,3 +132,12 @@ class NumericColumn(Encoder):
                 way_out=_WAY_OUT,
             )
         return np.where(empty, 0.0 if self.fill is None else self.fill, numbers)
+
+
+def numbers_of(table: SourceTable, column: str) -> NDArray[np.float64]:
+    """The numbers in a column of features, NaN where a cell is empty.
+
+    Raises:
+        TableError: A cell is not a number, or infinite.
+    """
+    return numbers_in(table, column, _WAY_OUT)

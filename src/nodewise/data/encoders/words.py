@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from nodewise.checked import expect
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
 from nodewise.data.options import TextAs
 from nodewise.data.sources.source import SourceTable
+from nodewise.errors import TableError
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,39 @@ class WordsColumn(Encoder):
         try:
             counts = counter.fit_transform(_texts(table, column))
         except ValueError as error:  # scikit-learn's word for an empty vocabulary
-            raise table.error(
-                "has no words", column=column, way_out="leave it out of the texts"
-            ) from error
+            raise _no_words(table, column) from error
         idf = TfidfTransformer().fit(counts).idf_.tolist() if text_as == "tfidf" else ()
         return cls(column, text_as, tuple(counter.get_feature_names_out()), tuple(idf))
+
+    @classmethod
+    def of_blocks(
+        cls, tables: Iterable[SourceTable], column: str, text_as: TextAs, max_words: int
+    ) -> WordsColumn:
+        """The same from a table in blocks; the vocabulary, not the texts, is in memory.
+
+        Raises:
+            TableError: There is no word of two letters or more in the column.
+        """
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        analyze = CountVectorizer().build_analyzer()
+        counts: Counter[str] = Counter()
+        texts_with: Counter[str] = Counter()
+        rows, table = 0, None
+        for table in tables:
+            for text in _texts(table, column):
+                words = Counter(analyze(text))
+                counts.update(words)
+                texts_with.update(words.keys())
+                rows += 1
+        if table is not None and not counts:
+            raise _no_words(table, column)
+        known = sorted(counts)
+        if len(known) > max_words:
+            # As scikit-learn does, so that words as frequent as the last one are the same.
+            order = (-np.array([counts[word] for word in known])).argsort()[:max_words]
+            known = [known[i] for i in np.sort(order)]
+        return cls(column, text_as, tuple(known), _idf(rows, texts_with, known, text_as))
 
     def check(self) -> None:
         """Check that words are different, and that TF-IDF has a weight for each."""
@@ -84,3 +114,18 @@ class WordsColumn(Encoder):
 
 def _texts(table: SourceTable, column: str) -> list[str]:
     return list(table.frame[column].astype("str").fillna(""))
+
+
+def _no_words(table: SourceTable, column: str) -> TableError:
+    return table.error("has no words", column=column, way_out="leave it out of the texts")
+
+
+def _idf(
+    rows: int, texts_with: Mapping[str, int], words: Sequence[str], text_as: TextAs
+) -> tuple[float, ...]:
+    """Each word's weight, as scikit-learn computes it: from the texts that have the word."""
+    if text_as != "tfidf":
+        return ()
+    idf = np.full(len(words), rows + 1.0)
+    idf /= np.array([texts_with[word] for word in words], np.float64) + 1.0
+    return tuple((np.log(idf) + 1.0).tolist())

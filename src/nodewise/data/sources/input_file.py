@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
-from nodewise.data.store_meta import is_store, read_meta
+from nodewise.data.store_meta import is_store, read_meta, was_to_be_store
 from nodewise.errors import TableError
 
 _SAMPLE = 1 << 16
@@ -60,7 +60,7 @@ class InputFile:
         """
         path = path.expanduser()
         _check_name(path)
-        if path.is_dir() and (path / "x.npy").exists():
+        if path.is_dir() and was_to_be_store(path):
             return cls(path, b"", str(read_meta(path)["sha256"]))
         _check_is_file(path)
         try:

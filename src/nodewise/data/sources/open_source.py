@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +107,34 @@ class ParquetSource(Source):
                 frame = table.to_pandas(ignore_metadata=True)
         except Exception as error:
             raise self._broken(error) from error
-        source = FrameSource(self.name, frame).read(as_text)
-        return SourceTable(self.name, source.frame, lambda row: f"row {row + 1}")
+        return self.block(FrameSource(self.name, frame).read(as_text).frame)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(self._file.metadata.num_rows)
+
+    def stream(self, columns: Collection[str], rows: int) -> Iterator[Any]:
+        """Some columns in frames of at most so many rows, with the types they were saved with.
+
+        Raises:
+            TableError: The file is damaged, or has no rows.
+        """
+        from pyarrow import ArrowException
+
+        if not self.num_rows:
+            raise TableError(self.name, "has no rows", way_out="give a row for each node or edge")
+        try:
+            with self._opened() as file:
+                for batch in file.iter_batches(rows, columns=list(columns)):
+                    yield batch.to_pandas(ignore_metadata=True)
+        except (ArrowException, OSError) as error:
+            raise self._broken(error) from error
+
+    def block(self, frame: Any, start: int = 0) -> SourceTable:
+        """Rows from `start` on as a table that knows where they are in the file; None for none."""
+        cell = (lambda row, column: "") if frame is None else None
+        return SourceTable(self.name, frame, lambda row: f"row {start + row + 1}", cell)
 
     def _opened(self) -> Any:
         """The file, opened again if it was read before."""

@@ -53,21 +53,83 @@ class TextSource(Source):
         except OSError as error:
             raise unreadable(self._path, error) from error
         if table.num_rows == 0:
-            raise TableError(
-                self.name, "has a header and no rows", way_out="give a row for each node or edge"
-            )
+            raise self._no_rows()
         if self._dialect.first_row:
             self._check_no_header_within(table)
-        return SourceTable(self.name, table.to_pandas(), self._lines.place, self._lines.cell)
+        return self.block(table.to_pandas())
 
-    def _check_no_header_within(self, table: Any) -> None:
+    def stream(self, size: int) -> Iterator[tuple[Any, int]]:
+        """All rows in Arrow batches, every cell a text, each with the bytes read up to then.
+
+        Args:
+            size: How many bytes of the file make a batch; no row may be longer.
+
+        Raises:
+            TableError: As `read`.
+        """
+        try:
+            with unpacked(self._path) as stream:
+                self._lines.check_quotes(stream)
+                stream.seek(0)
+                yield from self._batches(stream, size)
+        except (EOFError, zlib.error) as error:
+            raise damaged_gzip(self._path) from error
+        except OSError as error:
+            raise unreadable(self._path, error) from error
+
+    def _batches(self, stream: BinaryIO, size: int) -> Iterator[tuple[Any, int]]:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        read, parse = self._how()
+        read.block_size = size
+        texts = dict.fromkeys(self.columns, pa.string())
+        convert = csv.ConvertOptions(column_types=texts, strings_can_be_null=False)
+        rows = 0
+        try:
+            for batch in csv.open_csv(stream, read, parse, convert):
+                if self._dialect.first_row:
+                    self._check_no_header_within(pa.Table.from_batches([batch]), rows)
+                rows += batch.num_rows
+                yield batch, stream.tell()
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" not in str(error):
+                raise self._lines.diagnosis(error) from error
+        if rows == 0:
+            raise self._no_rows()
+
+    @property
+    def decimal(self) -> str:
+        """The decimal sign."""
+        return self._dialect.decimal
+
+    def block(self, frame: Any, start: int = 0) -> SourceTable:
+        """Rows from `start` on as a table that knows where they are in the file."""
+        place, cell = self._lines.place, self._lines.cell
+        return SourceTable(
+            self.name, frame, lambda row: place(start + row), lambda row, of: cell(start + row, of)
+        )
+
+    def _no_rows(self) -> TableError:
+        return TableError(
+            self.name, "has a header and no rows", way_out="give a row for each node or edge"
+        )
+
+    def _how(self) -> tuple[Any, Any]:
+        from pyarrow import csv
+
+        names, skip = list(self.columns), self._dialect.first_row
+        parse = csv.ParseOptions(delimiter=self._dialect.delimiter, newlines_in_values=True)
+        return csv.ReadOptions(column_names=names, skip_rows=skip), parse
+
+    def _check_no_header_within(self, table: Any, start: int = 0) -> None:
         """Check that no row equals the header, as where files were joined with theirs."""
         rows = _rows_equal(table, self.columns)
         if rows:
             raise TableError(
                 self.name,
                 f"the header again, as where files are joined{among(len(rows), 'lines')}",
-                row=self._lines.place(rows[0]),
+                row=self._lines.place(start + rows[0]),
                 value=self._dialect.delimiter.join(self.columns),
                 way_out="delete the line; to join files, leave out the header of the second: "
                 "(cat a.csv; tail -n +2 b.csv) > both.csv",
@@ -83,9 +145,7 @@ class TextSource(Source):
             strings_can_be_null=False,
             decimal_point=self._dialect.decimal,
         )
-        names, skip = list(self.columns), self._dialect.first_row
-        read = csv.ReadOptions(column_names=names, skip_rows=skip)
-        parse = csv.ParseOptions(delimiter=self._dialect.delimiter, newlines_in_values=True)
+        read, parse = self._how()
         try:
             table = csv.read_csv(stream, read, parse, convert)
         except pa.ArrowInvalid as error:

@@ -13,17 +13,18 @@ from nodewise.data.graph import GraphTable
 from nodewise.data.splits.split import PARTS
 from nodewise.data.store import PREPROCESSING, GraphStore
 from nodewise.data.store_writer import Ids, StoreWriter
+from nodewise.data.summary import Summary
 from nodewise.data.writers.arrays import dense_chunks, features_of, labels_of, masks_of
 from nodewise.errors import InputError
 
 
-def write_store(graph: GraphTable, folder: Path) -> GraphStore:
+def write_store(graph: GraphTable, folder: str | Path) -> GraphStore:
     """Write a graph as a store, which `read_graph` reads back.
 
     Raises:
         InputError: It cannot be written.
     """
-    data, fitted = graph.data, graph.preprocessing
+    data, fitted, folder = graph.data, graph.preprocessing, Path(folder).expanduser()
     (features, names), (y, classes), masks = features_of(data), labels_of(data), masks_of(data)
     # PyG's sources come first; `CscGraph` sorts by target, then by source as they are sorted.
     csc = CscGraph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))
@@ -44,7 +45,7 @@ def write_store(graph: GraphTable, folder: Path) -> GraphStore:
                 writer.add_nodes(chunk, y[rows], parts[rows], graph.ids[rows])
             writer.add_edges(np.diff(csc.colptr), csc.row, csc.edge_weight)
             fitted.save(folder / PREPROCESSING)
-            return writer.finish({"reading": reading_of(graph)})
+            return writer.finish({"reading": reading_of(graph.summary)})
     except OSError as error:
         raise not_writable(folder, error) from error
 
@@ -56,9 +57,8 @@ def kind_of_ids(ids: Any) -> Ids:
     return "numbers" if list(ids) == list(range(len(ids))) else "integers"
 
 
-def reading_of(graph: GraphTable) -> dict[str, Any]:
-    """What the summary has to say of the tables, since it cannot be seen from the store."""
-    summary = graph.summary
+def reading_of(summary: Summary) -> dict[str, Any]:
+    """What a summary says of the tables that cannot be seen from the store."""
     return {
         "dropped": dict(summary.dropped),
         "left_out": dict(summary.left_out),

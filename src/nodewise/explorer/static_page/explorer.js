@@ -4,16 +4,14 @@
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
-const ROWS = 100;
 const numbers = new Map(data.ids.map((id, i) => [id, i]));
-const start = { map: Object.keys(data.maps)[0], color: "label", show: "all", node: "", other: "" };
-const config = { displaylogo: false, responsive: true, toImageButtonOptions: { format: "png", scale: 2 } };
+const start = { map: Object.keys(data.maps)[0], layout: "pca", color: "label", show: "all", node: "", other: "" };
 let state = { ...start }, selected = null, drawn = "";
 
 function read() {
   const given = new URLSearchParams(location.hash.slice(1));
   state = { ...start };
-  for (const [key, known] of [["map", data.maps], ["color", data.colorings], ["show", data.shown]])
+  for (const [key, known] of [["map", data.maps], ["layout", data.layouts], ["color", data.colorings], ["show", data.shown]])
     if (Object.hasOwn(known, given.get(key))) state[key] = given.get(key);
   for (const key of ["node", "other"]) if (numbers.has(given.get(key))) state[key] = given.get(key);
 }
@@ -34,8 +32,12 @@ function element(tag, text, inner = [], attributes = {}) {
   return made;
 }
 
+function scene() {
+  return data.scenes[`${state.map} ${state.layout}`];
+}
+
 function traces() {
-  const shown = new Set(data.filters[state.show]), places = data.places[state.map];
+  const shown = new Set(data.filters[state.show]), places = scene().places;
   return data.traces[state.color].map(trace => {
     const kept = trace.customdata.flatMap((node, i) => (shown.has(node) ? [i] : []));
     const nodes = kept.map(i => trace.customdata[i]), marker = { ...trace.marker };
@@ -47,18 +49,18 @@ function traces() {
 
 function ring() {
   const nodes = [state.node, state.other].filter(Boolean).map(id => numbers.get(id));
-  const places = data.places[state.map];
-  return { ...data.scenes[state.map].chosen, customdata: nodes, x: nodes.map(n => places[n][0]),
+  const { places, chosen } = scene();
+  return { ...chosen, customdata: nodes, x: nodes.map(n => places[n][0]),
            y: nodes.map(n => places[n][1]), text: nodes.map(n => data.hover[n]) };
 }
 
 function drawMap() {
-  const scene = [state.map, state.color, state.show].join(), at = data.scenes[state.map];
-  const figure = [...traces(), ...at.marks, ring()];
-  if (scene !== drawn) selected = null;
-  drawn = scene;
+  const what = [state.map, state.layout, state.color, state.show].join(), at = scene();
+  const figure = [...traces(), ...at.density[state.show], ...at.marks, ring()];
+  if (what !== drawn) selected = null;
+  drawn = what;
   $("sampled").textContent = data.sampled[state.show];
-  Plotly.react("map", figure, structuredClone(at.layout), { ...config, scrollZoom: true });
+  Plotly.react("map", figure, { ...structuredClone(at.layout), annotations: at.labels[state.show] }, data.mapButtons);
 }
 
 function listed() {
@@ -66,20 +68,52 @@ function listed() {
   return data.rows.order.filter(node => shown.has(node));
 }
 
-function pick(node) {
-  return element("button", data.ids[node], [], { type: "button" });
+function pick(id) {
+  const button = element("button", id, [], { type: "button" });
+  button.onclick = () => change({ node: id });
+  return button;
+}
+
+function row(first, others) {
+  const cells = others.map(text => element("td", text));
+  return element("tr", null, [element("td", null, [first]), ...cells]);
+}
+
+function head(names) {
+  return names.map(name => element("th", name, [], { scope: "col" }));
+}
+
+// Columns of a node's row: node, class, prediction, without localization, ..., strength.
+function classRows(nodes) {
+  const groups = new Map();
+  for (const node of nodes) {
+    const cells = data.rows.cells[node];
+    groups.set(cells[1], [...(groups.get(cells[1]) ?? []), cells]);
+  }
+  return [...groups].sort((one, two) => two[1].length - one[1].length).map(([name, rows]) => {
+    const share = column => `${(100 * rows.filter(cells => cells[column] === name).length / rows.length).toFixed(1)}%`;
+    const strength = rows.reduce((sum, cells) => sum + Number(cells.at(-1)), 0) / rows.length;
+    const shares = name === "-" ? ["-", "-"] : [share(2), share(3)];
+    const mean = Number.isFinite(strength) ? String(Number(strength.toPrecision(3))) : "-";
+    return row(name === "-" ? "no label" : name, [rows.length.toLocaleString("en"), ...shares, mean]);
+  });
 }
 
 function drawTable() {
   const nodes = listed(), what = data.shown[state.show].replace("all ", "");
   $("caption").textContent = `${nodes.length.toLocaleString("en")} ${what}${selected ? " in the lasso" : ""}`
-    + (nodes.length > ROWS ? `; the first ${ROWS}, the most localized, are listed` : "");
-  $("body").replaceChildren(...nodes.slice(0, ROWS).map(node => {
-    const button = pick(node);
-    button.onclick = () => change({ node: data.ids[node] });
-    const cells = data.rows.cells[node].slice(1).map(text => element("td", text));
-    return element("tr", null, [element("td", null, [button]), ...cells]);
-  }));
+    + (nodes.length > data.tableRows ? `; the first ${data.tableRows}, the most localized, are listed` : "");
+  $("classes").replaceChildren(...classRows(nodes));
+  $("body").replaceChildren(...nodes.slice(0, data.tableRows).map(node =>
+    row(pick(data.ids[node]), data.rows.cells[node].slice(1))));
+}
+
+function members(id, rows) {
+  const body = element("tbody", null, rows.map(([id, ...others]) => row(numbers.has(id) ? pick(id) : id, others)));
+  const caption = element("caption", "Those that the edge level changes most come first");
+  const heads = element("thead", null, [element("tr", null, head(data.memberColumns))]);
+  return element("details", null, [element("summary", `The messages of node ${id} as a table`),
+    element("div", null, [element("table", null, [caption, heads, body])], { class: "rows", tabindex: 0 })]);
 }
 
 function panel(id) {
@@ -100,11 +134,11 @@ function panel(id) {
     return element("figure", null, [caption, place, element("p", found.notes[key], [], { class: "pale" })]);
   });
   return element("section", null, [title, element("p", found.sentence), element("dl", null, facts),
-    element("div", null, parts, { class: "figures" })], { "aria-label": `Node ${id}` });
+    element("div", null, parts, { class: "figures" }), members(id, found.members)], { "aria-label": `Node ${id}` });
 }
 
 function plot(place, key, figure) {
-  Plotly.newPlot(place, figure.data, figure.layout, { ...config, modeBarButtons: [["toImage"]] });
+  Plotly.newPlot(place, figure.data, figure.layout, data.buttons);
   if (key === "neighborhood") place.on("plotly_click", event => {
     const id = event.points[0].customdata;
     if (numbers.has(id)) change({ node: id });
@@ -112,7 +146,7 @@ function plot(place, key, figure) {
 }
 
 function draw() {
-  for (const [id, key] of [["map-of", "map"], ["color", "color"], ["show", "show"],
+  for (const [id, key] of [["map-of", "map"], ["laid", "layout"], ["color", "color"], ["show", "show"],
                            ["search", "node"], ["other", "other"]]) $(id).value = state[key];
   drawMap();
   drawTable();
@@ -142,12 +176,14 @@ function save() {
 }
 
 choices("map-of", "map", data.maps);
+choices("laid", "layout", data.layouts);
 choices("color", "color", data.colorings);
 choices("show", "show", data.shown);
 search("search", "node");
 search("other", "other");
 $("csv").onclick = save;
-$("head").append(...data.columns.map(name => element("th", name, [], { scope: "col" })));
+$("head").append(...head(data.columns));
+$("class-head").append(...head(data.classColumns));
 read();
 draw();
 window.addEventListener("hashchange", () => { read(); draw(); });

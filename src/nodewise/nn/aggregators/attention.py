@@ -83,7 +83,7 @@ class Gat(Sum):
                     value=self.scores,
                     way_out="take 'global'",
                 )
-            return self.attention.of_messages(raw, block.neighbors)
+            return self.attention.of_messages(raw, block)
         return self.attention.of_nodes(x_source, x_target, weight, block, self.target_weight)
 
     def weights(self, inputs: AggregationInputs, raw: Tensor | None = None) -> Tensor:
@@ -147,5 +147,5 @@ class GatV2(Sum):
         pair = leaky_relu(
             gather_sources(source, neighbors) + gather_targets(target, neighbors), self.slope
         )
-        alpha = softmax((pair * self.attention).sum(-1), neighbors)
+        alpha = softmax((pair * self.attention).sum(-1), inputs.block)
         return dropout(alpha, self.dropout, self.training)

@@ -10,12 +10,14 @@ from torch.nn.functional import leaky_relu
 from nodewise.nn.block import Block
 from nodewise.nn.inits import initializer
 from nodewise.ops.dispatch import SLOPE, gather_sources, gather_targets, project, sum_edges
-from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.sparse import Features
 
 
-def softmax(scores: Tensor, neighbors: Neighborhood) -> Tensor:
-    """Softmax over each target's edges, shape (E, H) in and out."""
+def softmax(scores: Tensor, block: Block) -> Tensor:
+    """Softmax over C_v, shape (E, H) in and out; an edge that was sampled stands for several."""
+    neighbors = block.neighbors
+    if block.sample is not None:
+        scores = scores + block.sample.multiplicity.log().to(scores.dtype)[:, None]
     with torch.no_grad():
         index = neighbors.target[:, None].expand_as(scores)
         lowest = scores.new_full((neighbors.num_targets, scores.size(1)), float("-inf"))
@@ -55,12 +57,12 @@ class Attention(Module):
         for parameter in self.parameters():
             initializer(self.init)(parameter)
 
-    def forward(self, of_source: Tensor, of_target: Tensor, neighbors: Neighborhood) -> Tensor:
+    def forward(self, of_source: Tensor, of_target: Tensor, block: Block) -> Tensor:
         """alpha (E, H) from the scores of both ends, (E, H) each."""
         scores = of_source + of_target
         if self.bias is not None:
             scores = scores + self.bias.sum(0)
-        return softmax(leaky_relu(scores, self.slope), neighbors)
+        return softmax(leaky_relu(scores, self.slope), block)
 
     def of_nodes(
         self,
@@ -80,10 +82,11 @@ class Attention(Module):
             else project(x_target, of_target)
         )
         source = gather_sources(project(x, of_source), block.neighbors)
-        return self.forward(source, gather_targets(target, block.neighbors), block.neighbors)
+        return self.forward(source, gather_targets(target, block.neighbors), block)
 
-    def of_messages(self, messages: Tensor, neighbors: Neighborhood) -> Tensor:
+    def of_messages(self, messages: Tensor, block: Block) -> Tensor:
         """alpha from the localized messages; the last edge of a target is its loop."""
+        neighbors = block.neighbors
         source = (messages * self.source).sum(-1)
         center = (messages[neighbors.ptr[1:] - 1] * self.target).sum(-1)
-        return self.forward(source, gather_targets(center, neighbors), neighbors)
+        return self.forward(source, gather_targets(center, neighbors), block)

@@ -26,7 +26,7 @@ from llvmlite import binding
 
 from nodewise.ops.compiled import CHECKED, sources_changed
 from nodewise.ops.fused import launch, messages
-from nodewise.ops.kernel_files import has_told, one_at_a_time
+from nodewise.ops.kernel_files import are_kept, one_at_a_time
 
 # What each of two processes compiles: about the same time.
 _HERE = ("messages", "messages_backward")
@@ -61,7 +61,9 @@ def _edges(number: Any) -> SimpleNamespace:
     names = ("z", "scale_target", "scale_source", "shift_target", "shift_source")
     rows = {name: np.ones((1, 1, 1), number) for name in names}
     runs = {"source": np.zeros(1, np.int64), "back_edge": np.zeros(1, np.int64)}
-    return SimpleNamespace(**rows, **runs, ptr=np.arange(2), back_ptr=np.arange(2), slope=0.2)
+    return SimpleNamespace(
+        **rows, **runs, ptr=np.arange(2), back_ptr=np.arange(2), slope=0.2, weight=None
+    )
 
 
 def _sums(number: Any, index: Any, *, of_weight: bool) -> None:
@@ -137,7 +139,7 @@ def compile_ahead(dtype: str, processes: int) -> None:
     with one_at_a_time(stamp.with_suffix(".lock")):
         if not stamp.exists():
             _compile_all(dtype, parallel=processes > 1)
-            if not has_told():  # a full disk: the next process will look again
+            if are_kept():  # not on a full disk: the next process will look again
                 with suppress(OSError):
                     stamp.touch()
 
@@ -197,4 +199,4 @@ def _compile(
 
 if __name__ == "__main__":
     _compile(sys.argv[1], tuple(sys.argv[2:]))
-    sys.exit(has_told())  # what could not be saved is compiled by the parent, too
+    sys.exit(not are_kept())  # what is not on disk is compiled by the parent, too

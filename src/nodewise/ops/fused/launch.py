@@ -273,11 +273,12 @@ def _edges(inputs: Any) -> tuple[Any, ...]:
     names = ("scale_target", "scale_source", "shift_target", "shift_source")
     halves = tuple(flat(getattr(inputs, name)) for name in names)
     width, slope = prod(inputs.z.shape[1:]), inputs.z.dtype.type(inputs.slope)
-    return flat(inputs.z), halves, flat(inputs.source), flat(inputs.ptr), width, slope
+    weight = flat(inputs.weight, inputs.z)
+    return flat(inputs.z), halves, flat(inputs.source), flat(inputs.ptr), weight, width, slope
 
 
 def modulate_edges(inputs: Any, outputs: Any) -> None:
-    """z * a_uv + b_uv and the sums of (a_uv - 1)^2 and b_uv^2."""
+    """z * a_uv + b_uv and the weighted sums of (a_uv - 1)^2 and b_uv^2."""
     out, sum_a, sum_b = outputs
     chunks = chunks_for(len(inputs.ptr) - 1)
     squares = np.zeros((chunks, 2))

@@ -31,6 +31,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "cost": cost_section,
     "tsne": tsne_section,
     "peers": peers_section,
+    "minibatch": pair_section,
 }
 
 

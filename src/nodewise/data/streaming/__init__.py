@@ -1,0 +1,1 @@
+"""Tables of any size into a store, in bounded memory."""

@@ -1,0 +1,74 @@
+"""The memory that a conversion may use, and what it is divided into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nodewise.errors import InputError
+
+# Python with torch, pandas and Arrow, before anything is read.
+_BASE: Final = 520 * 10**6
+_LEAST: Final = 700 * 10**6
+# Of a node while features are fitted: a column of numbers with its copies, its label, its degree.
+_OF_NODE: Final = 64
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much memory is used for what.
+
+    Args:
+        total: The bytes that the process may use.
+
+    Raises:
+        InputError: It is too little for any table.
+    """
+
+    total: int
+
+    def __post_init__(self) -> None:
+        if self.total < _LEAST:
+            raise _too_small(self.total, _LEAST, "anything")
+
+    @property
+    def _free(self) -> int:
+        return self.total - _BASE
+
+    @property
+    def block(self) -> int:
+        """Bytes of a text file that are parsed at a time; several such blocks are in memory."""
+        return min(max(self._free // 100, 1 << 20), 1 << 24)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a table that are read at a time, where bytes are not known."""
+        return min(max(self._free // 10_000, 1 << 13), 1 << 18)
+
+    def rows_of(self, width: int) -> int:
+        """Rows of so many features that are encoded at a time."""
+        return max(self._free // 20 // (16 * max(width, 1)), 64)
+
+    @property
+    def entries(self) -> int:
+        """Edges, each in one direction, that are sorted at a time."""
+        return self._free // 2 // 100
+
+    def check(self, num_nodes: int) -> None:
+        """Check that what is needed for every node fits.
+
+        Raises:
+            InputError: It does not.
+        """
+        needed = _BASE + _OF_NODE * num_nodes
+        if needed > self.total:
+            raise _too_small(self.total, needed, f"{num_nodes:,} nodes")
+
+
+def _too_small(given: int, needed: int, what: str) -> InputError:
+    return InputError(
+        "--memory",
+        f"is too little for {what}",
+        value=f"{given / 10**9:.2g}GB",
+        way_out=f"give {-(-needed // 10**8) / 10:.1f}GB or more",
+    )

@@ -1,0 +1,104 @@
+"""How densely nodes lie on a map: contour lines below them, and where a class's name stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nodewise.explorer.palette import GRAY
+
+_CELLS: Final = 48  # along each axis
+_BLUR: Final = 1.4  # cells
+_FEWEST: Final = 20  # nodes that have a density
+_MARGIN: Final = 0.1  # of the map's width, so that lines close outside of the nodes
+_APART: Final = (12, 3)  # cells between two names, across and up
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid over a map.
+
+    Attributes:
+        low: Its lower left corner, shape (2,).
+        high: Its upper right corner, shape (2,).
+    """
+
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def over(cls, places: Floats) -> Grid:
+        """The grid over some places, shape (N, 2), and a margin around them."""
+        margin = _MARGIN * np.ptp(places, 0) + 1e-9
+        return cls(places.min(0) - margin, places.max(0) + margin)
+
+    def heights(self, places: Floats) -> Floats:
+        """How many places lie in each cell, blurred, shape (cells across, cells up)."""
+        from scipy.ndimage import gaussian_filter
+
+        across, up = places.T
+        span = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+        counts = np.histogram2d(across, up, _CELLS, span)[0]
+        return np.asarray(gaussian_filter(counts, _BLUR, mode="constant"))
+
+    def centers(self) -> tuple[Floats, Floats]:
+        """The coordinates of the cells, across and up."""
+        steps = (np.arange(_CELLS) + 0.5) / _CELLS
+        x, y = (self.low + steps[:, None] * (self.high - self.low)).T
+        return x, y
+
+
+def density(places: Floats) -> list[dict[str, Any]]:
+    """A trace of contour lines; none where there are few nodes, or all at one place.
+
+    Args:
+        places: The nodes' coordinates, shape (N, 2).
+    """
+    if len(places) < _FEWEST or not np.ptp(places, 0).all():
+        return []
+    grid = Grid.over(places)
+    height = np.sqrt(grid.heights(places))  # else only the densest place has lines
+    x, y = grid.centers()
+    return [
+        {
+            "type": "contour",
+            "name": "density",
+            "showlegend": True,
+            "x": x.round(4).tolist(),
+            "y": y.round(4).tolist(),
+            "z": (height.T / height.max()).round(2).tolist(),
+            "autocontour": False,
+            "contours": {"start": 0.15, "end": 0.9, "size": 0.15, "coloring": "none"},
+            "line": {"color": GRAY, "width": 1},
+            "showscale": False,
+            "opacity": 0.7,
+            "hoverinfo": "skip",
+        }
+    ]
+
+
+def spots(groups: Mapping[str, Floats], names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Where the names of groups stand: where a group is dense, and denser than others.
+
+    Args:
+        groups: The places of each group, by name, shape (n, 2).
+        names: The groups in the order in which they choose; each keeps away from earlier ones.
+    """
+    grid = Grid.over(np.concatenate([*groups.values()]))
+    heights = {name: grid.heights(groups[name]) for name in names}
+    total = np.maximum(sum(heights.values(), np.zeros((_CELLS, _CELLS))), 1e-12)
+    x, y = grid.centers()
+    free, found = np.ones((_CELLS, _CELLS)), {}
+    for name in names:
+        worth = heights[name] ** 2 / total
+        best = (worth * free if (worth * free).any() else worth).argmax()
+        column, row = map(int, np.unravel_index(best, worth.shape))
+        found[name] = (float(x[column]), float(y[row]))
+        across, up = _APART
+        free[max(0, column - across) : column + across + 1, max(0, row - up) : row + up + 1] = 0
+    return found
