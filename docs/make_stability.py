@@ -43,7 +43,7 @@ _FILES: Mapping[str, tuple[type, ...]] = {
     "job.json": (run_record.JobFields,),
     "search.json": (search_folder.SearchConfig,),
     "preprocessing.json": (preprocessing.PreprocessingContent, *preprocessing.KINDS.values()),
-    "store.json": (store_meta.Meta,),
+    "store.json": (store_meta.StoreMeta, store_meta.Reading),
     "a split": (split.SplitContent,),
 }
 

@@ -104,9 +104,9 @@ def test_other_endings_are_refused(name: str) -> None:
 def test_names_are_no_formulas_where_that_is_asked_for(tmp_path: Path, start: str) -> None:
     logits, ids = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), [f"{start}cmd|' /C calc'!A0", -3]
     for path, asked in ((tmp_path / "plain.csv", False), (tmp_path / "safe.csv", True)):
-        outputs, names = in_one_part(logits, -logits), lambda first, last: ids[first:last]
+        outputs = in_one_part(logits, -logits)
         tables = (path, path.with_suffix(".e.csv"))
-        write_outputs(outputs, names, [f"{start}a", "b"], *tables, for_spreadsheets=asked)
+        write_outputs(outputs, lambda a, b: ids[a:b], [f"{start}a", "b"], *tables, asked)
         apostrophe = "'" if asked else ""
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         assert table["id"].tolist() == [apostrophe + str(ids[0]), "-3"]

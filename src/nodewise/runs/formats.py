@@ -27,6 +27,7 @@ class GraphConfig(TypedDict):
     feature_names_sha256: NotRequired[str]
     weighted: NotRequired[bool]
     dataset: NotRequired[str]
+    store: NotRequired[str]
     split: NotRequired[str]
     split_seed: NotRequired[Count]
     validation: NotRequired[Count]
