@@ -32,6 +32,8 @@ _NUMBER = 4  # bytes of a float32
 # copies that sorting them makes.
 _EDGE = 72
 # What measured peaks have beyond the rows: gaps between blocks of the C library, small tensors.
+# Numbers that an edge has for each head where there are no messages.
+_SCORES = 4
 _SLACK = 1.25
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 # The limit of a container, in the second and in the first version of control groups.
@@ -117,13 +119,13 @@ def _dense_rows(part: Dense) -> LayerRows:
 def _conv_rows(conv: BaseConv) -> LayerRows:
     """Input, products with W and with the generators, output; messages before and after an edge's.
 
-    Without messages an edge has a weight for each head.
+    Without messages an edge has a weight for each head, and what it is computed from: scores.
     """
     out, width = conv.heads * conv.out_channels, max(conv.widths[0], 0)
     products = sum(
         weight.size(0) * weight.size(1) for weight in conv.local_parameters() if weight.dim() == 3
     )
-    return LayerRows(width + 2 * out + products, conv.rows_per_edge * out or conv.heads)
+    return LayerRows(width + 2 * out + products, conv.rows_per_edge * out or _SCORES * conv.heads)
 
 
 def part_cost(layer: LayerRows) -> int:

@@ -12,12 +12,10 @@ from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.baselines.scikit import ScikitModel
 from nodewise.models.classifier import Classifier
 from nodewise.training.engines.base import Engine, TrainingGraph
-from nodewise.training.engines.batch_graph import MemoryGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.class_weights import weighs_classes
 from nodewise.training.engines.field import FieldEngine
 from nodewise.training.engines.full_graph import FullGraphEngine
-from nodewise.training.engines.minibatch import MinibatchEngine
 from nodewise.training.engines.once import (
     Learn,
     OnceEngine,
@@ -60,6 +58,10 @@ def _(
 ) -> Engine:
     engine = _choose(model, graph, recipe, resources).engine
     if engine == "minibatch":
+        # Here, because sampling needs Numba, and other engines do not.
+        from nodewise.training.engines.batch_graph import MemoryGraph
+        from nodewise.training.engines.minibatch import MinibatchEngine
+
         return MinibatchEngine(model, MemoryGraph(graph), recipe, resources)
     return FieldEngine(model, graph, recipe, on_full_graph=engine == "full")
 
