@@ -33,7 +33,13 @@ class Host:
         """Start a command on this host."""
         return subprocess.Popen(
             ["ip", "netns", "exec", self.name, *command],
-            env={**environment(), "GLOO_SOCKET_IFNAME": self.device},
+            env={
+                **environment(),
+                "GLOO_SOCKET_IFNAME": self.device,
+                # Else torchrun on a host that comes back waits for an address that is not told
+                # again.
+                "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

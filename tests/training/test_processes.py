@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
+from torch.distributed import HashStore
 
 from nodewise.io import load_tensors
 from nodewise.runs.folder import RunFolder
-from nodewise.training.processes import Processes, joined_processes
+from nodewise.training.processes import (
+    Processes,
+    _name_of_start,
+    joined_processes,
+    local_device,
+)
 from tests.training.processes import torchrun
 
 
@@ -37,6 +44,29 @@ def test_one_process_alone_changes_nothing() -> None:
     assert weight.grad is None
     with joined_processes() as processes:
         assert processes == alone
+
+
+def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert local_device("cuda") == "cuda"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert local_device("cuda") == "cuda:3"
+    assert (local_device("cpu"), local_device("cuda:1")) == ("cpu", "cuda:1")
+
+
+def test_processes_that_start_together_agree_on_a_new_name() -> None:
+    """Also where those of the start before have left their numbers."""
+    store = HashStore()
+
+    def start(rank: int) -> str:
+        return _name_of_start(store, rank, 3)
+
+    names = set()
+    with ThreadPoolExecutor(3) as threads:
+        for _ in range(3):
+            found = set(threads.map(start, range(3)))
+            assert len(found) == 1
+            names |= found
+    assert len(names) == 3
 
 
 @pytest.mark.slow

@@ -10,12 +10,11 @@ import typer
 
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
-from nodewise.cli.training_graph import keys_of_graph
+from nodewise.cli.training_graph import keys_of_graph, load_labels, print_engine
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
-    from nodewise.data.graph import GraphTable
     from nodewise.experiments.selection import Choice, Selection
     from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 def requested_task(
     request: TrainRequest,
     make: TaskMaker,
-    graph: GraphTable,
     folder: Path,
     target: Path,
+    threads: int | None,
     quiet: bool,
 ) -> tuple[Task, dict[str, Any] | None]:
     """The task that a command line asks for, and the record of how it was chosen, if it was.
@@ -35,17 +34,23 @@ def requested_task(
     Args:
         request: What to train.
         make: Makes tasks of the graph.
-        graph: The graph.
         folder: The folder of all runs.
         target: That of the first run.
+        threads: The number of threads that the user has named, if any.
         quiet: Whether to print nothing.
 
     Raises:
+        InputError: "auto" is to choose for a graph in files, or for several processes.
         RunError: A folder holds another run.
     """
-    of_graph = keys_of_graph(graph, lambda keys: request.recipes(keys)[0], quiet)
-    if not request.is_auto:
-        return request.task(make, of_graph), None
+    if request.is_auto:
+        make.check_auto()
+    labels, graph = load_labels(make, threads, quiet)
+    of_graph = keys_of_graph(labels, lambda keys: request.recipes(keys)[0], quiet)
+    if not request.is_auto or graph is None:
+        task = request.task(make, of_graph)
+        print_engine(task, quiet)
+        return task, None
     selection = request.selection(make, graph.data, folder, of_graph)
     choice, task = choose_run(selection, target, quiet)
     return task, choice.record

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from nodewise.cli.options import with_options
+from nodewise.data.store_meta import is_store
 
 PANEL: Final = "Large graphs"
 
@@ -56,6 +58,20 @@ def with_engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command with these options; it receives them as its argument `batching`."""
     options = {name: (kind, None) for name, kind in _KEYS.items()}
     return with_options(command, "batching", {**options, "sampling_workers": (_WORKERS, 1)})
+
+
+def stored_source(source: Mapping[str, Any], batching: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The source of a graph; a store that was given as `--nodes` stays in files for mini-batches.
+
+    Args:
+        source: Where the graph comes from.
+        batching: What was given of these options.
+    """
+    files = source.get("files", {})
+    nodes = Path(files.get("nodes", ""))
+    if batching["engine"] != "minibatch" or set(files) != {"nodes"} or not is_store(nodes):
+        return source
+    return {"store": str(nodes), "split_seed": source["split_seed"]}
 
 
 def engine_settings(batching: Mapping[str, Any]) -> list[str]:

@@ -67,7 +67,11 @@ ClassWeight = Annotated[
     ),
 ]
 DatasetName = Annotated[
-    str | None, typer.Argument(help="A data set; see `nodewise datasets`. Or give --edges.")
+    str | None,
+    typer.Argument(
+        help="A data set, see `nodewise datasets`, or a folder of `nodewise convert --to`. "
+        "Or give --edges."
+    ),
 ]
 Model = Annotated[str, typer.Option("--model", "-m", help="The model: LGCN, LGAT, LGIN, GCN, ...")]
 RecipeName = Annotated[

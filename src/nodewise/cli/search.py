@@ -32,7 +32,7 @@ from nodewise.cli.options import (
 )
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_json
-from nodewise.cli.training_graph import keys_of_graph, print_summary
+from nodewise.cli.training_graph import keys_of_graph, labels_of, print_summary
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
 from nodewise.training.cells import cell
@@ -100,7 +100,7 @@ def search(
     graph = job.load()
     print_summary(graph, quiet)
     of_graph = keys_of_graph(
-        graph, lambda keys: load_recipe(recipe, model, dataset, fixed, keys), quiet
+        labels_of(graph), lambda keys: load_recipe(recipe, model, dataset, fixed, keys), quiet
     )
     job = replace(job, settings={**of_graph, **fixed})
     rule = load_recipe(recipe, model, dataset, job.settings).stopping

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nodewise.cli.choosing import requested_task
-from nodewise.cli.engine_options import engine_settings, with_engine_options
+from nodewise.cli.engine_options import engine_settings, stored_source, with_engine_options
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import (
     ClassWeight,
+    DatasetName,
     Device,
     Json,
     MetricName,
@@ -32,8 +31,6 @@ from nodewise.cli.options import (
 from nodewise.cli.score_table import print_scores
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_json
-from nodewise.cli.training_graph import load_graph, show_engine, task_of_store
-from nodewise.errors import InputError
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import epoch_progress
 
@@ -41,15 +38,7 @@ if TYPE_CHECKING:
     from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Callbacks, Task
     from nodewise.runs.task import TaskMaker
-    from nodewise.training.engines.resources import Resources
 
-DatasetName = Annotated[
-    str | None,
-    typer.Argument(
-        help="A data set, see `nodewise datasets`, or a folder of `nodewise convert --to`. "
-        "Or give --edges."
-    ),
-]
 AnyModel = Annotated[
     str | None,
     typer.Option(
@@ -169,81 +158,53 @@ def train(
     """
     set_up(threads, device)
     from nodewise.experiments.train_request import AutoOptions, TrainRequest
+    from nodewise.runs.seeds import seed_folder
     from nodewise.runs.task import TaskMaker
+    from nodewise.runs.tracking import make_tracker
     from nodewise.training.engines.resources import Resources
-    from nodewise.training.processes import joined_processes
+    from nodewise.training.processes import joined_processes, local_device
     from nodewise.training.recipe import parse_settings
 
-    make = TaskMaker(graph_source(dataset, tables, split, split_seed), root, device)
+    device = local_device(device)
+    source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
     fixed = parse_settings([*with_keys(settings, **keys), *engine_settings(batching)])
     auto = AutoOptions(budget, workers, refit)
-    named = make.source.get("dataset")
-    request = TrainRequest(model, recipe or _default_recipe(make), fixed, seed, named, auto)
-    request.recipes()  # a wrong flag should not wait for a graph to load
     with joined_processes(device) as processes:
+        quiet = quiet or not processes.is_first
         resources = Resources(workers=batching["sampling_workers"], processes=processes)
-        summary = _train(request, make, resources, (out, runs, track), threads, quiet)
-        print_json(summary, json and processes.is_first)
-
-
-def _train(
-    request: TrainRequest,
-    make: TaskMaker,
-    resources: Resources,
-    target: tuple[Path | None, int | None, str | None],
-    threads: int | None,
-    quiet: bool,
-) -> dict[str, Any]:
-    """Train what is asked for; returns what `--json` prints. Only one process of several prints."""
-    from nodewise.runs.seeds import seed_folder
-    from nodewise.runs.tracking import make_tracker
-
-    is_first, (out, runs, track) = resources.processes.is_first, target
-    folder, quiet = out or Path("runs") / _run_name(make, request), quiet or not is_first
-    make_tracker(track, folder, request.seed).close()  # fails here rather than after training
-    first = folder if runs is None else seed_folder(folder, request.seed)
-    task, choice = _task(request, make, resources, (folder, first), threads, quiet)
-    records = _train_runs(task, folder, request.seed, runs, track, quiet)
-    if not is_first:
-        return {"runs": records}
-    summary = {**_summary(records, folder, first, task), **_choice_fields(choice)}
+        make = TaskMaker(source, root, device, resources)
+        known = source.get("dataset")
+        request = TrainRequest(model, recipe or _default_recipe(make), fixed, seed, known, auto)
+        request.recipes()  # a wrong flag should not wait for a graph to load
+        folder = out or Path("runs") / _run_name(make, request)
+        make_tracker(track, folder, seed).close()  # fails here rather than after training
+        first = folder if runs is None else seed_folder(folder, seed)
+        task, choice = requested_task(request, make, folder, first, threads, quiet)
+        if not processes.is_first:
+            _follow(task, range(seed, seed + (runs or 1)))
+            return
+        records = _train_runs(task, folder, seed, runs, track, quiet)
+        summary = {**_summary(records, folder, first, task), **_choice_fields(choice)}
     print_scores(summary, folder, quiet)
-    return summary
-
-
-def _task(
-    request: TrainRequest,
-    make: TaskMaker,
-    resources: Resources,
-    folders: tuple[Path, Path],
-    threads: int | None,
-    quiet: bool,
-) -> tuple[Task, dict[str, Any] | None]:
-    """The task, and the record of how it was chosen, if it was."""
-    if request.is_auto and resources.processes.count > 1:
-        raise InputError(
-            "--recipe",
-            "'auto' trains models one after the other, which processes cannot share",
-            way_out="name a recipe, such as nodewise",
-        )
-    choice = None
-    if "store" in make.source:
-        task: Task = task_of_store(request, make, quiet)
-    else:
-        graph = load_graph(make, threads, quiet)
-        task, choice = requested_task(request, make, graph, *folders, quiet)
-    if choice is None:
-        task = replace(task, resources=resources)
-        show_engine(task, quiet)
-    return task, choice
+    print_json(summary, json)
 
 
 def _default_recipe(make: TaskMaker) -> str:
-    """The recipe where none is named: `auto` for tables of one's own, which one process follows."""
-    alone = os.environ.get("WORLD_SIZE", "1") == "1"
+    """The recipe where none is named: `auto` for tables of one's own, read by one process."""
+    alone = make.resources.processes.count == 1
     return "auto" if "files" in make.source and alone else "nodewise"
+
+
+def _follow(task: Task, seeds: Iterable[int]) -> None:
+    """Train along with the process that writes the files."""
+    from nodewise.runs.run import Callbacks, follow
+
+    with asking_to_stop() as stop:
+        for seed in seeds:
+            if follow(task, seed, Callbacks(stop=stop))["interrupted"]:
+                return
 
 
 def _run_name(make: TaskMaker, request: TrainRequest) -> str:
@@ -261,19 +222,16 @@ def _train_runs(
     Raises:
         Exit: Ctrl-C has stopped it, which is printed.
     """
-    from nodewise.runs.run import follow, train_in
+    from nodewise.runs.run import train_in
     from nodewise.runs.seeds import train_seeds
     from nodewise.training.freed_memory import keep_freed_memory
 
     keep_freed_memory()
-    is_first, seeds = task.resources.processes.is_first, range(seed, seed + (runs or 1))
-    with _run_callbacks(task, quiet, folder, track if is_first else None) as callbacks_of:
-        if not is_first:
-            return [follow(task, each, callbacks_of(each)) for each in seeds]
+    with _run_callbacks(task, quiet, folder, track) as callbacks_of:
         if runs is None:
             records = [train_in(folder, task, seed, callbacks_of(seed))]
         else:
-            records = train_seeds(folder, task, seeds, callbacks_of)
+            records = train_seeds(folder, task, range(seed, seed + runs), callbacks_of)
     last = records[-1]
     if last["interrupted"]:
         raise stopped(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import typer
 
 from nodewise.cli.options import set_threads_for
-from nodewise.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nodewise.data.graph import GraphTable
-    from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
-    from nodewise.runs.stored_task import StoredTask
     from nodewise.runs.task import TaskMaker
     from nodewise.training.recipe import Recipe
 
@@ -42,36 +39,48 @@ def print_summary(graph: GraphTable, quiet: bool) -> None:
         typer.echo(str(graph.summary))
 
 
-def task_of_store(request: TrainRequest, make: TaskMaker, quiet: bool) -> StoredTask:
-    """The task of a graph in files, of which only a line is printed.
+class GraphLabels(NamedTuple):
+    """The labels of a graph, and what they decide about a recipe.
+
+    Attributes:
+        y: Class numbers, -1 where there is no label.
+        class_names: A name for each class, if there are any.
+        is_own: Whether the graph is one of the user's own, and no data set.
+    """
+
+    y: NDArray[np.int64]
+    class_names: Sequence[str] | None
+    is_own: bool
+
+
+def load_labels(
+    make: TaskMaker, threads: int | None, quiet: bool
+) -> tuple[GraphLabels, GraphTable | None]:
+    """The labels of a graph, and the graph, unless it stays in files; prints its summary.
 
     Args:
-        request: What to train.
         make: Makes tasks of the graph.
+        threads: The number of threads that the user has named, if any.
         quiet: Whether to print nothing.
-
-    Raises:
-        InputError: The recipe "auto" is to choose.
     """
-    from nodewise.data.store import GraphStore
-    from nodewise.runs.stored_task import stored_task
+    if "store" in make.source:
+        from nodewise.data.store import GraphStore
 
-    if request.is_auto:
-        raise InputError(
-            "--recipe",
-            "'auto' needs the graph in memory",
-            way_out="name a recipe, such as nodewise, or the tables with --nodes and --edges",
-        )
-    store = GraphStore.open(make.source["store"])
-    if not quiet:
-        typer.echo(str(store))
-    labels = (np.asarray(store.y), store.classes)
-    keys = _keys_of_labels(*labels, lambda keys: request.recipes(keys)[0], quiet)
-    (recipe,) = request.recipes(keys)
-    return stored_task(make.source, str(request.model_name), recipe, make.device)
+        store = GraphStore.open(make.source["store"])
+        if not quiet:
+            typer.echo(str(store))
+        return GraphLabels(np.asarray(store.y), store.classes, is_own=True), None
+    graph = load_graph(make, threads, quiet)
+    return labels_of(graph), graph
 
 
-def show_engine(task: Task, quiet: bool) -> None:
+def labels_of(graph: GraphTable) -> GraphLabels:
+    """The labels of a graph in memory."""
+    names = graph.data.get("class_names")
+    return GraphLabels(graph.data.y.numpy(), names, "files" in graph.source)
+
+
+def print_engine(task: Task, quiet: bool) -> None:
     """Print a line that says why a task is trained by mini-batches, if that was decided here.
 
     Raises:
@@ -83,29 +92,20 @@ def show_engine(task: Task, quiet: bool) -> None:
 
 
 def keys_of_graph(
-    graph: GraphTable, load: Callable[[Mapping[str, Any]], Recipe], quiet: bool
+    labels: GraphLabels, load: Callable[[Mapping[str, Any]], Recipe], quiet: bool
 ) -> dict[str, Any]:
     """The keys of a recipe that a user's tables decide, printed with the reason: the metric.
 
     Args:
-        graph: The graph.
+        labels: The graph's labels.
         load: Loads the recipe from keys that the graph decides; recipe and user go before them.
         quiet: Whether to print nothing.
     """
-    if "files" not in graph.source:
-        return {}
-    return _keys_of_labels(graph.data.y.numpy(), graph.data.get("class_names"), load, quiet)
-
-
-def _keys_of_labels(
-    y: NDArray[np.int64],
-    class_names: Sequence[str] | None,
-    load: Callable[[Mapping[str, Any]], Recipe],
-    quiet: bool,
-) -> dict[str, Any]:
     from nodewise.training.metrics import default_metric
 
-    default = default_metric(y, class_names)
+    if not labels.is_own:
+        return {}
+    default = default_metric(labels.y, labels.class_names)
     of_graph = {"metric": default.metric}
     if not default.reason or load(of_graph).stopping.metric != default.metric:
         return {}

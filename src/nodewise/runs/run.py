@@ -27,7 +27,7 @@ from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.folder import open_run
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
-from nodewise.training.engines.choice import Choice, choose_engine
+from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.make import make_engine
 from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.engines.resources import Resources
@@ -170,7 +170,7 @@ class Task:
         return self
 
     @property
-    def engine_choice(self) -> Choice:
+    def engine_choice(self) -> EngineChoice:
         """The engine that trains it, and why.
 
         Raises:

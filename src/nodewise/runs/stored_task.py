@@ -19,7 +19,7 @@ from nodewise.data.store import PREPROCESSING, GraphStore
 from nodewise.runs.run import Task
 from nodewise.training.engines.base import Engine
 from nodewise.training.engines.batch_graph import StoredGraph
-from nodewise.training.engines.choice import Choice, choose_engine
+from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.minibatch import MinibatchEngine
 from nodewise.training.recipe import Recipe
 
@@ -76,7 +76,7 @@ class StoredTask(Task):
         return StoredGraph(self.store, self.split, features, device)
 
     @property
-    def engine_choice(self) -> Choice:
+    def engine_choice(self) -> EngineChoice:
         """Mini-batches.
 
         Raises:

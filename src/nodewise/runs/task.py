@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nodewise.data.store_meta import META, is_store
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task
+from nodewise.training.engines.resources import Resources
 from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -78,11 +79,13 @@ class TaskMaker:
         source: Where graph and split come from, for `load_source`.
         root: The folder of raw files.
         device: Where to compute.
+        resources: With what its tasks are trained.
     """
 
     source: Mapping[str, Any]
     root: Path | None = None
     device: str = "cpu"
+    resources: Resources = field(default_factory=Resources)
 
     @property
     def graph(self) -> GraphTable:
@@ -90,8 +93,31 @@ class TaskMaker:
         return _shared(json.dumps(self.source), self.root, file_stamps(self.source))
 
     def __call__(self, model: str, recipe: Recipe) -> Task:
-        """A model of the zoo on that graph."""
-        return make_task(self.graph, model, recipe, self.device)
+        """A model of the zoo on that graph, which stays in files if it is a store's."""
+        if "store" in self.source:
+            from nodewise.runs.stored_task import stored_task
+
+            task: Task = stored_task(self.source, model, recipe, self.device)
+        else:
+            task = make_task(self.graph, model, recipe, self.device)
+        return replace(task, resources=self.resources)
+
+    def check_auto(self) -> None:
+        """Check that the recipe "auto" can choose a model for this graph.
+
+        Raises:
+            InputError: The graph stays in files, or several processes train together.
+        """
+        reason = {
+            "'auto' needs the graph in memory": "store" in self.source,
+            "'auto' trains models one after the other, which processes cannot share": (
+                self.resources.processes.count > 1
+            ),
+        }
+        for problem, found in reason.items():
+            if found:
+                way_out = "name a recipe, such as nodewise"
+                raise InputError("--recipe", problem, way_out=way_out)
 
 
 @lru_cache(maxsize=8)  # every random split is another graph

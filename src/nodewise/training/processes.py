@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor, distributed
 from nodewise.errors import InputError, RunError
 
 _BETWEEN_QUESTIONS = 0.05  # seconds
+_PATIENCE = 600.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,16 @@ class Processes:
         return items[0]
 
 
+def local_device(device: str) -> str:
+    """The device of this process: of several on a machine with GPUs, each has its own.
+
+    Args:
+        device: The device that was asked for.
+    """
+    place = os.environ.get("LOCAL_RANK")
+    return f"cuda:{place}" if device == "cuda" and place is not None else device
+
+
 @contextmanager
 def _telling_of_loss() -> Iterator[None]:
     """Raise an error of the network as one that says what to do.
@@ -122,13 +133,15 @@ def _name_of_start(store: Any, rank: int, count: int) -> str:
         name: str = store.get(f"name for {number}").decode()
         store.set(f"{name}/{rank}", "taken")
         return name
-    others = range(1, count)
+    others, ends = range(1, count), monotonic() + _PATIENCE
     while not all(store.check([f"{number}/{other}"]) for other in others):
         for other in others:
             if store.check([f"number/{other}"]):
                 # Perhaps that of a process that is gone: it is asked again until all have answered.
                 theirs = store.get(f"number/{other}").decode()
                 store.set(f"name for {theirs}", number)
+        if monotonic() > ends:
+            raise RuntimeError(f"not all of {count} processes came within {_PATIENCE:g} seconds")
         sleep(_BETWEEN_QUESTIONS)
     return number
 
@@ -146,7 +159,10 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
     if os.environ.get("WORLD_SIZE", "1") == "1":
         yield Processes()
         return
-    backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
+    backend = "gloo"
+    if device.startswith("cuda"):
+        torch.cuda.set_device(device)
+        backend = "cpu:gloo,cuda:nccl"
     try:
         from torch.distributed.distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous

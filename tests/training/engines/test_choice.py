@@ -6,7 +6,7 @@ from nodewise.errors import InputError
 from nodewise.models.memory import step_bytes
 from nodewise.models.zoo import build_model
 from nodewise.training.batching import Batching
-from nodewise.training.engines.choice import Choice, choose_engine
+from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.resources import Resources
 from nodewise.training.processes import Processes
 
@@ -14,16 +14,16 @@ SIZES = (300_000, 3_000_000)
 MODEL = build_model("LGCN", 128, 4, hidden_channels=64)
 
 
-def choice(batching: Batching, **more: bool) -> Choice:
+def choice(batching: Batching, **more: bool) -> EngineChoice:
     return choose_engine(MODEL, SIZES, batching, **more)
 
 
 def test_mini_batches_are_taken_where_a_step_does_not_fit_and_it_is_said() -> None:
     needed = step_bytes(MODEL, *SIZES)
-    assert choice(Batching()) == choice(Batching(memory=f"{needed}B")) == Choice("field")
+    assert choice(Batching()) == choice(Batching(memory=f"{needed}B")) == EngineChoice("field")
     found = choice(Batching(memory=f"{needed - 1}B"))
     assert found.engine == "minibatch" and " GB, more than " in found.reason
-    assert choice(Batching("field", memory="1MB")) == Choice("field")
+    assert choice(Batching("field", memory="1MB")) == EngineChoice("field")
 
 
 def test_a_graph_in_files_is_trained_by_mini_batches() -> None:

@@ -13,7 +13,7 @@ from nodewise.training.batching import Batching
 from nodewise.training.engines.resources import Resources
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """An engine, and why it was chosen.
 
     Attributes:
@@ -32,7 +32,7 @@ def choose_engine(
     resources: Resources = Resources(),  # noqa: B008  # immutable
     *,
     in_memory: bool = True,
-) -> Choice:
+) -> EngineChoice:
     """The engine that the settings name, or for "auto" the one that fits.
 
     Args:
@@ -71,7 +71,7 @@ def _choice(
     batching: Batching,
     resources: Resources,
     in_memory: bool,
-) -> Choice:
+) -> EngineChoice:
     if not in_memory and batching.engine in ("field", "full"):
         raise InputError(
             "engine",
@@ -80,17 +80,17 @@ def _choice(
             way_out="leave it out, or read the files into memory with --nodes",
         )
     if batching.engine != "auto":
-        return Choice(batching.engine)
+        return EngineChoice(batching.engine)
     if not in_memory:
-        return Choice("minibatch", "mini-batches, since the graph is in files")
+        return EngineChoice("minibatch", "mini-batches, since the graph is in files")
     if resources.loader is not None:
-        return Choice("minibatch", "mini-batches of the given loader")
+        return EngineChoice("minibatch", "mini-batches of the given loader")
     if resources.processes.count > 1:
-        return Choice("minibatch", "mini-batches, of which each process has a part")
+        return EngineChoice("minibatch", "mini-batches, of which each process has a part")
     needed, budget = step_bytes(model, *sizes), batching.budget
     if budget is None or needed <= budget or not isinstance(model, Classifier):
-        return Choice("field")
-    return Choice(
+        return EngineChoice("field")
+    return EngineChoice(
         "minibatch",
         f"mini-batches, since a step on the whole graph takes about {as_size(needed)}, "
         f"more than {as_size(budget)}",

@@ -13,7 +13,7 @@ from nodewise.models.baselines.scikit import ScikitModel
 from nodewise.models.classifier import Classifier
 from nodewise.training.engines.base import Engine, TrainingGraph
 from nodewise.training.engines.batch_graph import MemoryGraph
-from nodewise.training.engines.choice import Choice, choose_engine
+from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.class_weights import weighs_classes
 from nodewise.training.engines.field import FieldEngine
 from nodewise.training.engines.full_graph import FullGraphEngine
@@ -96,7 +96,9 @@ def _(
     return OnceEngine(model, graph, learn)
 
 
-def _choose(model: Module, graph: TrainingGraph, recipe: Recipe, resources: Resources) -> Choice:
+def _choose(
+    model: Module, graph: TrainingGraph, recipe: Recipe, resources: Resources
+) -> EngineChoice:
     sizes = graph.y.numel(), graph.edge_index.size(1)
     return choose_engine(model, sizes, recipe.batching, resources)
 

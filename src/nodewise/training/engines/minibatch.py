@@ -10,7 +10,7 @@ continues from a checkpoint computes the same bits, whatever the number of sampl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -155,22 +155,23 @@ class MinibatchEngine(OptimizedEngine):
         self.model.eval()
         nodes = self._parts["val"].nodes
         sums = torch.zeros(_TERMS, dtype=torch.float64)
-        found: dict[int, Tensor] = {}
+        found: list[tuple[Tensor, Tensor]] = []
         for batch in self._batches("val", _VALIDATION):
             if len(batch.y):
                 loss, logits = self._loss(batch, "val", 1 / len(nodes))
                 sums += _values(loss)
-                found |= zip(batch.places.tolist(), logits.cpu(), strict=True)
+                found.append((batch.places.cpu(), logits.cpu()))
         logits = self._of_all(found, len(nodes))
         loss = Loss(*self.processes.sum(sums).unbind())
         return Validation.of(loss, logits, self.graph.labels(nodes))
 
-    def _of_all(self, found: Mapping[int, Tensor], count: int) -> Tensor:
+    def _of_all(self, found: Sequence[tuple[Tensor, Tensor]], count: int) -> Tensor:
         """The logits of all nodes of a part, of which each process has found some."""
-        width = max((len(row) for row in found.values()), default=0)
-        logits = torch.zeros(count, self.processes.largest(width))
-        for place, row in found.items():
-            logits[place] = row
+        width = found[0][1].size(1) if found else 0
+        like = found[0][1] if found else torch.empty(0, dtype=next(self.model.parameters()).dtype)
+        logits = like.new_zeros(count, self.processes.largest(width))
+        for places, rows in found:
+            logits[places] = rows
         return self.processes.sum(logits)
 
     def _loss(self, batch: Batch, part: str, share: float) -> tuple[Loss, Tensor]:

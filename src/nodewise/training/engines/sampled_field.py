@@ -115,7 +115,15 @@ class FieldMaker:
             return np.asarray(weight / sizes[layer.target])
         mass = _masses(self.edges, rule, batch.n_id[:sources])
         if rule.normalization == "mean":
-            return np.asarray(weight / mass[layer.target])
+            return np.asarray(weight / np.where(mass == 0, 1, mass)[layer.target])
+        if (mass < 0).any():
+            raise InputError(
+                "edge_weight",
+                "must add up to at least 0 over the edges into a node, because symmetric "
+                "normalization divides by a square root",
+                value=float(mass.min()),
+                way_out="give weights of at least 0, or take the aggregator 'mean' or 'sum'",
+            )
         with np.errstate(divide="ignore", invalid="ignore"):
             root = mass**-0.5
         root[np.isinf(root)] = 0
