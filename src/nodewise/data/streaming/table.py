@@ -21,7 +21,7 @@ from nodewise.data.streaming.kinds import ColumnKind, frame_of
 
 # What is being done, how much of it is done, and how much there is to do; 0 if that is not known.
 Show = Callable[[str, int, int], None]
-_MAPPED: Final = 64  # batches, after which a mapping is given up: its pages count as memory
+_MAPPED: Final = 8  # batches, after which a mapping is given up: its pages count as memory
 
 
 class StreamedTable(ABC):
