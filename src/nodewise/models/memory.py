@@ -31,9 +31,9 @@ _NUMBER = 4  # bytes of a float32
 # Source, target, offset and place of an edge in int64, once by target and once by source, and the
 # copies that sorting them makes.
 _EDGE = 72
-# What measured peaks have beyond the rows: gaps between blocks of the C library, small tensors.
 # Numbers that an edge has for each head where there are no messages.
 _SCORES = 4
+# What measured peaks have beyond the rows: gaps between blocks of the C library, small tensors.
 _SLACK = 1.25
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 # The limit of a container, in the second and in the first version of control groups.
