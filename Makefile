@@ -6,7 +6,7 @@ PINNED := constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/$(PINNED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-fast test-slow lint types docs dist check-dist bench-toy clean
+.PHONY: demo test test-fast test-slow fuzz lint types docs dist check-dist bench-toy clean
 
 demo: $(VENV)/.run
 	$(BIN)/nodewise demo
@@ -24,6 +24,11 @@ test-fast: $(VENV)/.dev
 # One after the other: some of these measure processor time.
 test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
+
+# Damaged files of every kind that is read, until the time is over; what is found becomes a test.
+MINUTES ?= 10
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 bench-toy: $(VENV)/.run
 	$(BIN)/python benchmarks/toy_promise.py

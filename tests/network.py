@@ -15,13 +15,15 @@ import pytest
 
 
 def is_here(host: object) -> bool:
-    """Whether a host is this machine; sockets of files have no host."""
-    if host in ("localhost", "", None) or not isinstance(host, str | bytes):
+    """Whether a host is this machine, by one of its names or by address."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if not isinstance(name, str) or name in ("", "localhost", socket.gethostname()):
         return True
     try:
-        return ip_address(host if isinstance(host, str) else host.decode()).is_loopback
+        address = ip_address(name)
     except ValueError:
         return False
+    return address.is_loopback or address.is_unspecified
 
 
 def refuse(host: object) -> None:

@@ -9,6 +9,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.network import is_here
+
 # Addresses and a name that are reserved for examples.
 ELSEWHERE = ("192.0.2.1", "2001:db8::1", "example.invalid")
 
@@ -25,6 +27,7 @@ def test_a_test_that_calls_another_machine_fails(host: str) -> None:
 def test_this_machine_may_be_called() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         socket.create_connection(server.getsockname(), timeout=5).close()
+    assert all(map(is_here, ("localhost", b"127.0.0.1", "::1", None, socket.gethostname())))
 
 
 EVERY_MODULE = """

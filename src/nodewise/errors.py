@@ -140,7 +140,8 @@ class UnknownNameError(InputError):
     def __init__(self, field: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         lowered = {known.lower(): known for known in names}
-        near = [lowered[match] for match in get_close_matches(name.lower(), lowered, n=1)]
+        near = [lowered[match] for match in get_close_matches(name.lower(), lowered)]
+        near.sort(key=lambda match: sorted(match.lower()) != sorted(name.lower()))  # letters swapped
         hint = f"did you mean {near[0]!r}? " if near else ""
         super().__init__(
             field, "is not known", value=name, way_out=f"{hint}known are {', '.join(names)}"

@@ -18,6 +18,7 @@ import typer
 
 from nodewise.cli import choosing
 from nodewise.experiments import selection
+from nodewise.io import unsealed
 from tests.cli.test_user_tables import answer, done, refused, write_karate
 
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "club"]
@@ -35,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_graph_of_ones_own_is_trained_by_auto(here: Path) -> None:
     found = answer(*AUTO, "--out", "run")
-    choice = json.loads((here / "run" / "choice.json").read_text())
+    choice = unsealed(json.loads((here / "run" / "choice.json").read_text()))
     config = (here / "run" / "config.toml").read_text()
     assert found["choice"] == choice and 'recipe = "auto"' in config
     assert found["chosen"] == {"model": choice["model"], "settings": choice["settings"]}

@@ -12,6 +12,7 @@ import draw_imports
 import make_licenses
 import make_reference
 import make_results
+import make_stability
 import markers
 import pytest
 from bars_in_docstrings import escape_bars
@@ -55,8 +56,16 @@ def test_a_licence_is_what_the_metadata_say() -> None:
     assert make_licenses.license_of(metadata) == "MIT"
 
 
+def test_public_names_and_file_formats_do_not_change_silently() -> None:
+    assert markers.outdated(make_stability.MAKERS) == [], (
+        "a public name, an argument or a key of a file has changed: if that is meant, say so in "
+        "CHANGELOG.md and run `python docs/make_stability.py`"
+    )
+
+
 def test_every_part_has_a_maker() -> None:
-    known = make_results.MAKERS | make_reference.MAKERS | make_licenses.MAKERS
+    known = make_results.MAKERS | make_reference.MAKERS
+    known |= make_licenses.MAKERS | make_stability.MAKERS
     for path, text in markers.pages({}):
         assert set(re.findall(r"<!-- generated: ([\w-]+)", text)) <= known.keys(), path
 

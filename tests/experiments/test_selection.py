@@ -15,6 +15,7 @@ from nodewise.experiments.candidates import Candidate, CandidateSet
 from nodewise.experiments.refit import halves_of
 from nodewise.experiments.selection import Choice, Selection, choose, choose_into
 from nodewise.experiments.trial import Part, Trial
+from nodewise.io import unsealed
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import load_run
@@ -67,7 +68,7 @@ def test_half_leave_after_a_round_and_then_come_variations_and_localized_forms(
     forms = {f"{best}, localized at {what}, free" for what in ("nodes", "edges", "nodes and edges")}
     if not best.startswith("alone"):
         assert set(names[5:]) == forms and record["best_localized"] in forms
-    assert json.loads((tmp_path / "choice.json").read_text()) == record
+    assert unsealed(json.loads((tmp_path / "choice.json").read_text())) == record
 
 
 def test_localization_is_chosen_only_if_it_is_better_by_more_than_chance(tmp_path: Path) -> None:

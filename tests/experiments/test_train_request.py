@@ -47,7 +47,7 @@ def test_wrong_requests_are_refused_before_there_is_a_graph() -> None:
         AutoOptions("soon")
     with pytest.raises(RecipeError, match="hidden_channels"):
         TrainRequest("GCN", "nodewise", {"hiden_channels": 4}).recipes()
-    with pytest.raises(UnknownNameError, match="LGCN"):
+    with pytest.raises(UnknownNameError, match="did you mean 'LGCN'"):
         TrainRequest("LGNC", "auto").recipes()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodewise.explorer.explored import Explored
+from nodewise.explorer.state import SHOWN
 from nodewise.explorer.static import detailed, write_static
 from tests.explorer.pages import SCRIPT, named_view, small
 
@@ -24,6 +25,10 @@ def test_the_file_has_everything_and_names_are_text(tmp_path: Path) -> None:
     assert found["ids"] == explored.ids and len(found["details"]) == 7
     shown = explored.ids[explored.chosen("spoiled")[0]]
     assert found["details"][shown]["sentence"] == explored.node(shown).sentence
+    scene = found["scenes"]["local pca"]
+    names = {show: len({*explored.frame["prediction"][explored.chosen(show)]}) for show in SHOWN}
+    assert {show: len(labels) for show, labels in scene["labels"].items()} == names
+    assert len(scene["places"]) == 61  # the global model's comes last
     for color in explored.colorings:
         drawn = [node for trace in found["traces"][color] for node in trace["customdata"]]
         assert sorted(drawn) == list(range(60))

@@ -82,19 +82,16 @@ def what_if(visit: Visit, id: str, times: Times) -> None:
     visit.type("search", id)
     visit.shows(id)
     visit.wait("document.querySelector('#after .barlayer .point')")
-    bars = "document.querySelector('#after .barlayer').innerHTML"
-    level, answer = visit.find("#off input"), "document.querySelector('#answer').textContent"
-    for _ in range(2):
+    level, graph = visit.find("#off input"), "document.querySelector('#after .js-plotly-plot')"
+    bars = f"JSON.stringify({graph}.data.map(trace => trace.x))"
+    changes = [level.click, level.click]
+    changes += [lambda: visit.choose("drop", ""), lambda: visit.choose("zero", "")]
+    for change in changes:
         before = visit.run(f"return {bars}")
-        level.click()
+        change()
         times.what_ifs.append(timed(lambda b=before: visit.wait(f"{bars} != arguments[0]", b)))  # type: ignore[misc]
-    for box in ("drop", "zero"):
-        before = visit.run(f"return [{answer}, {bars}]")
-        visit.choose(box, "")
-        visit.wait(f"location.search.includes('{box}=')")
-        changed = f"{answer} != arguments[0] || {bars} != arguments[1]"
-        times.what_ifs.append(timed(lambda b=before, c=changed: visit.wait(c, *b)))  # type: ignore[misc]
         visit.find("#answer").click()  # closes the list
+    visit.wait("location.search.includes('drop=') && location.search.includes('zero=')")
 
 
 def compare(visit: Visit, id: str) -> None:

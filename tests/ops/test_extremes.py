@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -73,14 +74,24 @@ MODELS = [
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("case", CASES)
 def test_results_are_finite_or_an_error_says_why(case: str, name: str, kernel: str) -> None:
-    data = CASES[case]()
-    classifier = nw.NodeClassifier(name, settings={"epochs": 2})
     with nw.use_kernel(kernel):
-        try:
-            classifier.fit(data)
-            probabilities = classifier.predict_proba(data)
-        except NodewiseError as error:
-            assert "\n" not in str(error) and len(str(error)) < 500
-            assert case in REFUSED, error
-            return
+        is_finite_or_refused(case, name, {"epochs": 2})
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("case", CASES)
+def test_so_they_are_in_mini_batches(case: str) -> None:
+    settings = {"epochs": 2, "engine": "minibatch", "batch_size": 256, "fanout": "5,5"}
+    is_finite_or_refused(case, "LGCN", settings)
+
+
+def is_finite_or_refused(case: str, name: str, settings: dict[str, Any]) -> None:
+    data = CASES[case]()
+    try:
+        classifier = nw.NodeClassifier(name, settings=settings).fit(data)
+        probabilities = classifier.predict_proba(data)
+    except NodewiseError as error:
+        assert "\n" not in str(error) and len(str(error)) < 500
+        assert case in REFUSED, error
+        return
     assert torch.as_tensor(probabilities).isfinite().all()

@@ -98,3 +98,19 @@ def test_what_fails_in_the_middle_leaves_the_table_from_before(tmp_path: Path) -
 def test_other_endings_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=r"--out: must be a CSV or a Parquet file"):
         check_table_path("--out", Path(name))
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t"])
+def test_names_are_no_formulas_where_that_is_asked_for(tmp_path: Path, start: str) -> None:
+    logits, ids = torch.tensor([[0.0, 1.0], [1.0, 0.0]]), [f"{start}cmd|' /C calc'!A0", -3]
+    for path, asked in ((tmp_path / "plain.csv", False), (tmp_path / "safe.csv", True)):
+        outputs = in_one_part(logits, -logits)
+        tables = (path, path.with_suffix(".e.csv"))
+        write_outputs(outputs, lambda a, b: ids[a:b], [f"{start}a", "b"], *tables, asked)
+        apostrophe = "'" if asked else ""
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        assert table["id"].tolist() == [apostrophe + str(ids[0]), "-3"]
+        assert table["prediction"].tolist() == ["b", f"{apostrophe}{start}a"]
+        embeddings = pd.read_csv(path.with_suffix(".e.csv"), dtype=str, keep_default_na=False)
+        assert embeddings["id"][0] == apostrophe + str(ids[0])
+        assert embeddings["e1"][0] == "-1.0"

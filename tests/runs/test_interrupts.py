@@ -7,7 +7,11 @@ import sys
 
 import pytest
 
-from nodewise.runs.interrupts import shielding_new_processes, unmasking_interrupts
+from nodewise.runs.interrupts import (
+    asking_to_stop,
+    shielding_new_processes,
+    unmasking_interrupts,
+)
 
 
 def interrupted_import() -> None:
@@ -78,3 +82,16 @@ def test_the_command_line_ends_with_130() -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stderr) == (130, "nodewise: stopped by Ctrl-C\n")
+
+
+def test_a_terminal_that_is_closed_asks_to_stop_unless_that_is_ignored() -> None:
+    with asking_to_stop() as asked:
+        signal.raise_signal(signal.SIGHUP)
+        assert asked()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    try:
+        with asking_to_stop() as asked:
+            signal.raise_signal(signal.SIGHUP)
+            assert not asked()
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import Module
@@ -25,6 +24,7 @@ from nodewise.ops.sparse import Features, as_features
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.runs.task import load_source
 from nodewise.training.engines.model_inputs import as_input
+from nodewise.training.inference import Inference
 from nodewise.training.inputs import prepare
 
 if TYPE_CHECKING:
@@ -204,11 +204,11 @@ def _of_model(run: Module, data: Data | GraphTable | None = None) -> Subject:
     return Subject(model, x, "none", graph.edge_index, weight, class_names=list(classes), **about)
 
 
-@torch.no_grad()
 def _numbered(model: Module, *inputs: Any) -> Iterable[str]:
     """Names for the classes of a model, their numbers."""
-    logits = model(*(part for part in inputs if part is not None))
-    return map(str, range(logits.size(1)))
+    arguments = tuple(part for part in inputs if part is not None)
+    some = next(Inference().outputs(model, arguments))  # of a large graph, a part of the nodes
+    return map(str, range(some.logits.size(1)))
 
 
 def _about(data: Data | GraphTable, split_sha256: str | None = None) -> tuple[Data, dict[str, Any]]:

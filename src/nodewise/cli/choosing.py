@@ -10,7 +10,7 @@ import typer
 
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
-from nodewise.cli.training_graph import keys_of_graph, load_labels, tell_engine
+from nodewise.cli.training_graph import keys_of_graph, load_labels, print_engine
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
@@ -49,7 +49,7 @@ def requested_task(
     of_graph = keys_of_graph(labels, lambda keys: request.recipes(keys)[0], quiet)
     if not request.is_auto or graph is None:
         task = request.task(make, of_graph)
-        tell_engine(task, quiet)
+        print_engine(task, quiet)
         return task, None
     selection = request.selection(make, graph.data, folder, of_graph)
     choice, task = choose_run(selection, target, quiet)

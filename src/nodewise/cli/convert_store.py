@@ -47,11 +47,12 @@ class StoreRequest:
             InputError: It cannot be written, or there is something in its place.
             TableError: Something is wrong with a table.
         """
-        from nodewise.data.streaming.budget import Budget, parse_memory
+        from nodewise.data.streaming.budget import Budget
         from nodewise.data.streaming.convert import check_free
+        from nodewise.models.memory import memory_budget
         from nodewise.runs.folder import lock_folder
 
-        budget = Budget(parse_memory(self.memory))
+        budget = Budget(memory_budget(self.memory))
         check_free(self.to, self.force)
         fitted = None if self.like is None else preprocessing_of(self.like)
         files = self._tables()

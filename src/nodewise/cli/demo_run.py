@@ -9,6 +9,8 @@ from nodewise.cli.pages import check_page, write_explorer
 from nodewise.errors import InputError
 from nodewise.io import writing
 
+_DETAILS = 100  # nodes; the demo takes a minute in all
+
 
 def places_beside(out: Path) -> tuple[Path, Path]:
     """The explorer's page and the folder of its run, beside the demo's report.
@@ -51,4 +53,4 @@ def keep_run(runs: Path, page: Path, kept: Path) -> None:
         if kept.exists():
             shutil.rmtree(kept)
         shutil.copytree(best.folder, kept)
-    write_explorer(Explored(analyze(best)), "LGCN on the toy graph", page, tsne=True, quiet=True)
+    write_explorer(Explored(analyze(best)), "LGCN on the toy graph", page, True, True, _DETAILS)

@@ -33,7 +33,14 @@ def check_page(path: Path, option: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def write_explorer(explored: Explored, name: str, path: Path, tsne: bool, quiet: bool) -> int:
+def write_explorer(
+    explored: Explored,
+    name: str,
+    path: Path,
+    tsne: bool,
+    quiet: bool,
+    details: int | None = None,
+) -> int:
     """Write the explorer as one file; returns how many nodes have details in it.
 
     Args:
@@ -42,11 +49,12 @@ def write_explorer(explored: Explored, name: str, path: Path, tsne: bool, quiet:
         path: The file.
         tsne: Whether t-SNE lays the maps out, too.
         quiet: Whether to show no progress.
+        details: How many nodes get details at most; None for as many as the file has by default.
 
     Raises:
         RunError: The page cannot be written.
     """
-    from nodewise.explorer.static import write_static
+    from nodewise.explorer.static import DETAILS, write_static
     from nodewise.runs.progress import make_progress
 
     with make_progress(quiet) as progress:
@@ -54,7 +62,7 @@ def write_explorer(explored: Explored, name: str, path: Path, tsne: bool, quiet:
         laid = [_lay_out(explored, key, progress) for key in maps]
     layouts = ("pca", "tsne") if laid and all(laid) else ("pca",)
     with writing(path):
-        return write_static(explored, name, path, layouts=layouts)
+        return write_static(explored, name, path, details or DETAILS, layouts)
 
 
 def _lay_out(explored: Explored, key: str, progress: Progress) -> bool:

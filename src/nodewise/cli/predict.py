@@ -38,6 +38,7 @@ Embeddings = Annotated[
     Path | None,
     typer.Option("--embeddings", help="Also write the input of the last layer: .parquet, .csv."),
 ]
+
 ForSpreadsheets = Annotated[
     bool,
     typer.Option(
@@ -95,8 +96,8 @@ def predict(
     with part_progress("predicting", quiet) as watch:
         how = Inference(budget, out.resolve().parent, watch)
         outputs = model.outputs(graph.data, how, embeddings is not None)
-        classes = model.class_names
-        write_outputs(outputs, graph.names, classes, out, embeddings, for_spreadsheets)
+        names = (graph.names, model.class_names)
+        write_outputs(outputs, *names, out, embeddings, for_spreadsheets)
     interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{graph.num_nodes} predictions of {model.folder} in {out}")

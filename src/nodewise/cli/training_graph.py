@@ -80,7 +80,7 @@ def labels_of(graph: GraphTable) -> GraphLabels:
     return GraphLabels(graph.data.y.numpy(), names, "files" in graph.source)
 
 
-def tell_engine(task: Task, quiet: bool) -> None:
+def print_engine(task: Task, quiet: bool) -> None:
     """Print a line that says why a task is trained by mini-batches, if that was decided here.
 
     Raises:

@@ -27,13 +27,13 @@ from nodewise.errors import InputError
 from nodewise.io import file_bytes, parse_json, replacing
 
 _FORMAT: Final = "nodewise preprocessing 1"
-_KINDS: Final[dict[str, type[Encoder]]] = {
+KINDS: Final[dict[str, type[Encoder]]] = {
     encoder.kind: encoder
     for encoder in (NumericColumn, CategoryColumn, WordsColumn, DegreeColumn, MatrixColumns)
 }
 
 
-class _Content(TypedDict):
+class PreprocessingContent(TypedDict):
     """A preprocessing as JSON."""
 
     format: Literal["nodewise preprocessing 1"]
@@ -128,7 +128,7 @@ class Preprocessing:
             InputError: It is something else.
         """
         try:
-            fields = checked(_Content, parse_json(content))
+            fields = checked(PreprocessingContent, parse_json(content))
             return cls(
                 encoders=tuple(encoder_from_dict(encoder) for encoder in fields["encoders"]),
                 class_names=tuple(fields["class_names"]),
@@ -171,8 +171,8 @@ def encoder_from_dict(content: Mapping[str, Any]) -> Encoder:
     """
     fields = dict(content)
     kind = fields.pop("kind", None)
-    expect(isinstance(kind, str) and kind in _KINDS, "encoders.kind", " or ".join(_KINDS), kind)
-    encoder = checked(_KINDS[str(kind)], fields, f"encoders.{kind}")
+    expect(isinstance(kind, str) and kind in KINDS, "encoders.kind", " or ".join(KINDS), kind)
+    encoder = checked(KINDS[str(kind)], fields, f"encoders.{kind}")
     encoder.check()
     return encoder
 

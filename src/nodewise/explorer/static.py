@@ -119,13 +119,13 @@ def _skeletons(explored: Explored, color: str) -> list[maps.Trace]:
 
 
 def _scene(explored: Explored, state: State) -> dict[str, Any]:
-    """A map: places, layout, density, the mark of the global model, the ring of a chosen node."""
-    places = explored.places(state)
-    labels = maps.class_labels(explored, places, explored.drawn("all"))
+    """A map: where nodes and names stand, density, and how the global model is marked."""
+    places, drawn = explored.places(state), {show: explored.drawn(show) for show in SHOWN}
     return {
         "places": np.round(places, 4).tolist(),
-        "layout": maps.layout(f"{state.map} {state.layout}", labels),
-        "density": {show: density(places[explored.drawn(show)]) for show in SHOWN},
+        "layout": maps.layout(f"{state.map} {state.layout}", []),
+        "labels": {k: maps.class_labels(explored, places, of) for k, of in drawn.items()},
+        "density": {k: density(places[of]) for k, of in drawn.items()},
         "marks": maps.global_model(explored, state),
         "chosen": maps.chosen(explored, state),
     }

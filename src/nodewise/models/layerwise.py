@@ -19,7 +19,7 @@ from nodewise.models.classifier import Classifier, of_targets
 from nodewise.models.graph_parts import EdgesByTarget, GraphParts
 from nodewise.models.linear_ends import Front
 from nodewise.models.memory import layer_rows, part_cost
-from nodewise.models.stored_rows import Rows, RowsInMemory, StoredRows
+from nodewise.models.stored_rows import FeatureRows, RowsInMemory, StoredRows
 from nodewise.nn.aggregators.sums import GCN_RULE
 from nodewise.nn.base_conv import dense_rows
 from nodewise.nn.block import Block, BlockRule
@@ -63,7 +63,7 @@ class Layerwise:
     def __init__(
         self,
         model: Classifier,
-        x: Rows,
+        x: FeatureRows,
         graph: EdgesByTarget,
         memory: int,
         folder: Path | None = None,
@@ -92,7 +92,7 @@ class Layerwise:
             yield Outputs(nodes, self.model.head(out), dense_rows(embedding))
 
     @torch.no_grad()
-    def inputs(self) -> Iterator[Rows]:
+    def inputs(self) -> Iterator[FeatureRows]:
         """The input of every layer, first to last."""
         ends = self.model.ends
         rows = self.x if ends is None else self._front(ends.front)
@@ -115,14 +115,14 @@ class Layerwise:
         for nodes in self._each():
             yield nodes, *self._sources(self._rule(0), rows, nodes)
 
-    def _layer(self, i: int, rows: Rows, nodes: range) -> Tensor:
+    def _layer(self, i: int, rows: FeatureRows, nodes: range) -> Tensor:
         """The rows of some targets after a layer."""
         return self.model.layer(i, *self._sources(self._rule(i), rows, nodes))
 
     def _rule(self, i: int) -> BlockRule | None:
         return self.model.layers[i].aggregator.rule if self.model.layers else None
 
-    def _front(self, front: Front) -> Rows:
+    def _front(self, front: Front) -> FeatureRows:
         """The features in the width of the stack, averaged over the hops."""
 
         def wide(nodes: range) -> Tensor:
@@ -141,14 +141,14 @@ class Layerwise:
 
         return self._stored(mean)
 
-    def _spread(self, rows: Rows, nodes: range) -> Tensor:
+    def _spread(self, rows: FeatureRows, nodes: range) -> Tensor:
         """The rows of some targets, one hop further."""
         x, block = self._sources(GCN_RULE, rows, nodes)
         assert block is not None
         return sum_neighbors(cast(Tensor, x), block.coefficient, block.neighbors)
 
     def _sources(
-        self, rule: BlockRule | None, rows: Rows, nodes: range
+        self, rule: BlockRule | None, rows: FeatureRows, nodes: range
     ) -> tuple[Features, Block | None]:
         """The rows of the sources of some targets, and their block; without a rule, of targets."""
         block, n_id = None, torch.arange(nodes.start, nodes.stop)
@@ -157,7 +157,7 @@ class Layerwise:
         x = rows.take(n_id)
         return x.to(self.parts.device) if isinstance(x, Tensor) else x, block
 
-    def _stored(self, compute: Callable[[range], Tensor]) -> Rows:
+    def _stored(self, compute: Callable[[range], Tensor]) -> FeatureRows:
         """The rows of all nodes, computed part by part."""
         stored = StoredRows(self.parts.num_nodes, self._in_memory, self.folder)
         for nodes in self._each():

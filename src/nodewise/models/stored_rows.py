@@ -16,7 +16,7 @@ from nodewise.errors import InputError
 from nodewise.ops.sparse import Features, take_rows
 
 
-class Rows(Protocol):
+class FeatureRows(Protocol):
     """The rows of all nodes, of which some can be read; `GraphStore` is one."""
 
     def take(self, n_id: Tensor) -> Features:
@@ -29,7 +29,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowsInMemory:
-    """Features, dense or sparse, as `Rows`.
+    """Features, dense or sparse, as `FeatureRows`.
 
     Attributes:
         x: The features.

@@ -158,11 +158,11 @@ def _normalize(
     if rule.normalization == "count":
         return weight / neighbors.degree[neighbors.target]
     if rule.normalization == "mean":
-        degree = _mass(weight, neighbors)
-        return weight / degree.masked_fill(degree == 0, 1)[neighbors.target]
-    degree = _mass(weight, neighbors) if mass is None else mass
-    _check_degree(degree)
-    root = degree.pow(-0.5)
+        total = _mass(weight, neighbors)
+        return weight / total.masked_fill(total == 0, 1)[neighbors.target]
+    total = _mass(weight, neighbors) if mass is None else mass
+    _check_degree(total)
+    root = total.pow(-0.5)
     root = root.masked_fill(root == float("inf"), 0)
     return root[neighbors.source] * weight * root[itself][neighbors.target]
 

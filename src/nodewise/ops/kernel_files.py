@@ -69,7 +69,7 @@ class KernelFiles:
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         code, name = function.__code__, function.__qualname__.replace("<", "").replace(">", "")
-        python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         self.folder = folder
         self._base = f"{Path(code.co_filename).stem}.{name}-{code.co_firstlineno}.{python}"
         self._seal = folder / f"{self._base}.sha256"

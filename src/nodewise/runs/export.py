@@ -47,7 +47,7 @@ def write_outputs(
         out: A .csv or .parquet file.
         embeddings: A .csv or .parquet file, or None.
         for_spreadsheets: Whether names that a spreadsheet would run as a formula begin with an
-            apostrophe in the files.
+            apostrophe in the file.
 
     Raises:
         InputError: A file's ending is neither.
@@ -56,13 +56,13 @@ def write_outputs(
     check_table_path("--out", out)
     if embeddings is not None:
         check_table_path("--embeddings", embeddings)
+    shown = _harmless if for_spreadsheets else _as_it_is
     with ExitStack() as stack:
         predictions = stack.enter_context(_table(out, "%.6g"))
         others = None if embeddings is None else stack.enter_context(_table(embeddings))
         for nodes, logits, rows in _pieces(outputs):
-            ids = list(names(nodes.start, nodes.stop))
-            ids = [_harmless(name) for name in ids] if for_spreadsheets else ids
-            predictions(_predictions(ids, logits, class_names, for_spreadsheets))
+            ids = [shown(name) for name in names(nodes.start, nodes.stop)]
+            predictions(_predictions(ids, logits, class_names, [*map(shown, class_names)]))
             if others is not None and rows is not None:
                 others(_embeddings(ids, rows))
 
@@ -76,15 +76,13 @@ def _pieces(outputs: Iterable[Outputs]) -> Iterator[Outputs]:
 
 
 def _predictions(
-    ids: list[object], logits: Tensor, class_names: Sequence[str], for_spreadsheets: bool
+    ids: list[object], logits: Tensor, class_names: Sequence[str], shown: Sequence[str]
 ) -> Any:
     import pandas as pd
 
     columns = [f"p_{name}" for name in class_names]
-    if for_spreadsheets:
-        class_names = [_harmless(name) for name in class_names]
     frame = pd.DataFrame(logits.softmax(1).cpu().numpy(), columns=columns)
-    frame.insert(0, "prediction", np.asarray(class_names, object)[logits.argmax(1).cpu().numpy()])
+    frame.insert(0, "prediction", np.asarray(shown, object)[logits.argmax(1).cpu().numpy()])
     frame.insert(0, "id", ids)
     return frame
 
@@ -95,6 +93,10 @@ def _embeddings(ids: list[object], rows: Tensor) -> Any:
     frame = pd.DataFrame(rows.cpu().numpy(), columns=[f"e{i}" for i in range(rows.size(1))])
     frame.insert(0, "id", ids)
     return frame
+
+
+def _as_it_is(name: Any) -> Any:
+    return name
 
 
 def _harmless(name: Any) -> Any:

@@ -27,6 +27,7 @@ class GraphConfig(TypedDict):
     feature_names_sha256: NotRequired[str]
     weighted: NotRequired[bool]
     dataset: NotRequired[str]
+    store: NotRequired[str]
     split: NotRequired[str]
     split_seed: NotRequired[Count]
     validation: NotRequired[Count]
@@ -79,7 +80,7 @@ class Result(TypedDict):
     versions: NotRequired[dict[str, str]]
 
 
-class Line(TypedDict):
+class HistoryLine(TypedDict):
     """A line of `history.jsonl`, beside the terms of the loss."""
 
     epoch: Count
@@ -113,7 +114,7 @@ class ReliabilityBin(TypedDict):
     right: NotNegative
 
 
-class ClassCurve(TypedDict):
+class CurveNumbers(TypedDict):
     """A class against the rest."""
 
     # "class" is no name in Python.
@@ -125,7 +126,7 @@ class ClassCurve(TypedDict):
 class Curves(TypedDict):
     """The curves of classes."""
 
-    classes: list[ClassCurve]
+    classes: list[CurveNumbers]
     roc: NotRequired[dict[str, Any]]
 
 
@@ -226,7 +227,7 @@ def check_line(content: object) -> dict[str, Any]:
     Raises:
         Mismatch: It is something else.
     """
-    line: dict[str, Any] = dict(checked(Line, content))
+    line: dict[str, Any] = dict(checked(HistoryLine, content))
     checked(dict[str, float], line)
     expect("val_accuracy" not in line or "val_loss" in line, "val_loss", "there", None)
     return line

@@ -15,8 +15,7 @@ from torch.nn import Module
 
 from nodewise.data.fingerprints import names_sha256
 from nodewise.data.store import GraphStore
-from nodewise.errors import GraphError, NodewiseError, RunError
-from nodewise.models.embedding import embed
+from nodewise.errors import GraphError, RunError
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
 from nodewise.runs.run import Factory, new_model
@@ -135,15 +134,19 @@ class SavedRun:
         for part in how.outputs(self.model, inputs, embeddings):
             yield part if temperature == 1 else part._replace(logits=part.logits / temperature)
 
-    @torch.no_grad()
-    def embeddings(self, data: Data) -> Tensor:
+    def embeddings(self, data: Data | GraphStore, how: Inference | None = None) -> Tensor:
         """The input of the last layer, a row for each node, shape (N, width).
+
+        Args:
+            data: The graph, in memory or in a store.
+            how: What may be used for it; by default half of the machine's memory.
 
         Raises:
             GraphError: The graph has other features or classes, or lacks edge weights.
             InputError: The model is of a kind whose layers are not known.
         """
-        return embed(self.model, *self.inputs(data))
+        found = self.outputs(data, how, embeddings=True)
+        return torch.cat([part.embedding for part in found if part.embedding is not None])
 
     def inputs(self, data: Data) -> tuple[Any, ...]:
         """The arguments of the model for a graph: features, edges, and weights if it takes any.
@@ -189,8 +192,7 @@ class SavedRun:
                 value=found.features,
                 way_out="give a graph with the same features in the same order",
             )
-        trained = graph.get("feature_names_sha256")
-        given = names_sha256(found.feature_names)
+        trained, given = graph.get("feature_names_sha256"), names_sha256(found.feature_names)
         if trained and given and trained != given:
             raise GraphError(
                 "feature_names",
@@ -318,10 +320,10 @@ def load_run(
         sizes = (graph["features"], len(graph["classes"]), graph["nodes"])
         model = new_model(config["model"], sizes, recipe, build)
         model.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError, NodewiseError) as error:
+    except Exception as error:  # settings that were changed can make a model fail in any way
         raise RunError(
             str(folder),
-            f"model and configuration do not belong together ({str(error).splitlines()[0]})",
+            f"model and configuration do not belong together ({type(error).__name__}: {error})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
     return SavedRun(folder, config, record, model.to(device).eval(), recipe, allow_changes)

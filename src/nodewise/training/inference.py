@@ -22,10 +22,10 @@ from nodewise.models.classifier import Classifier
 from nodewise.models.embedding import embed
 from nodewise.models.layerwise import Layerwise, Outputs, Watch
 from nodewise.models.memory import forward_bytes, memory_budget
-from nodewise.models.stored_rows import Rows, RowsInMemory
+from nodewise.models.stored_rows import FeatureRows, RowsInMemory
 from nodewise.nn.base_conv import dense_rows
 from nodewise.nn.edges import plain_edges
-from nodewise.ops.sparse import Features, SparseRows, as_features, num_rows
+from nodewise.ops.sparse import Features, as_features, num_rows
 from nodewise.training.inputs import normalize, prepare
 
 _COPY = 20  # bytes of an edge as a model takes it, two int64 and a float32
@@ -41,7 +41,7 @@ class MappedGraph:
         features: How features are normalized, see `prepare`.
     """
 
-    rows: Rows
+    rows: FeatureRows
     csc: CscGraph
     features: str
 
@@ -88,9 +88,9 @@ class Inference:
         if not isinstance(model, Classifier) or self._fits(model, inputs):
             return None
         if isinstance(inputs, MappedGraph):
-            graph: tuple[Rows, CscGraph] = (inputs, inputs.csc)
+            graph: tuple[FeatureRows, CscGraph] = (inputs, inputs.csc)
         else:
-            graph = _in_memory(*inputs)
+            graph = _in_memory(next(model.parameters()), *inputs)
         return Layerwise(model, *graph, self.memory, self.folder, self.watch)
 
     @torch.no_grad()
@@ -135,13 +135,11 @@ class Inference:
 
 
 def _in_memory(
-    x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
-) -> tuple[Rows, CscGraph]:
+    weight: Tensor, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+) -> tuple[FeatureRows, CscGraph]:
     count = num_rows(x)
-    rows = as_features(x)
-    like = rows.values if isinstance(rows, SparseRows) else rows
-    edges = plain_edges(edge_index, edge_weight, (count, count), like)
-    return RowsInMemory(rows), CscGraph.from_edges(edges[0], count, edges[1])
+    edges = plain_edges(edge_index, edge_weight, (count, count), weight)
+    return RowsInMemory(as_features(x)), CscGraph.from_edges(edges[0], count, edges[1])
 
 
 def _num_edges(edge_index: Tensor) -> int:

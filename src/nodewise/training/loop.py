@@ -103,7 +103,7 @@ def fit(
         keeper.record(line)
         watch(line)
         # All processes stop after the same epoch, whichever of them was asked to.
-        progress.interrupted = processes.any(stop())
+        progress.interrupted = processes.any(bool(stop()))
         if progress.interrupted or perf_counter() - saved_at >= checkpoint_seconds:
             _save(engine, keeper, progress)
             saved_at = perf_counter()

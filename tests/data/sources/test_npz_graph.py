@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 import nodewise as nw
 from nodewise.data.checks import check_data
+from nodewise.data.sources import npz_members
 from nodewise.errors import TableError
 
 X = np.array([[1, 0, 2], [0, 0, 3], [4, 0, 0], [0, 5, 0]], np.float32)
@@ -103,3 +107,41 @@ def test_amazon_keeps_all_its_nodes(data_root: Path) -> None:
     graph = nw.read_graph(data_root / "amazon" / "amazon_electronics_computers.npz")
     assert graph.summary.nodes == 13_752 and graph.summary.num_features == 767
     assert len(graph.summary.labels) == 10 and graph.summary.isolated == 281
+
+
+def test_an_array_that_nobody_needs_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+    load = npz_members.npy.read_array
+
+    def noting(stream: Any, **options: Any) -> Any:
+        array = load(stream, **options)
+        loaded.append(array.size)
+        return array
+
+    monkeypatch.setattr(npz_members.npy, "read_array", noting)
+    arrays = {"x": np.eye(4), "edge_index": np.array([[0, 1], [2, 3]]), "y": np.array([0, 1, 0, 1])}
+    graph = read(tmp_path, **arrays, huge=np.zeros(100_000))
+    assert graph.data.num_nodes == 4
+    assert sorted(loaded) == [4, 4, 16]
+
+
+def test_an_array_that_claims_to_be_larger_than_its_data_is_refused(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    npz_members.npy.write_array_header_1_0(stream, header)
+    with ZipFile(tmp_path / "g.npz", "w") as archive:
+        archive.writestr("x.npy", stream.getvalue())
+    with pytest.raises(TableError, match="is damaged, or not an npz file"):
+        nw.read_graph(tmp_path / "g.npz")
+
+
+@pytest.mark.parametrize("name", ["x", "edge_index", "y", "train_mask", "directed", "node_ids"])
+@pytest.mark.parametrize("array", [np.array(3), np.zeros(0), np.zeros((0, 0)), np.array("a")])
+def test_arrays_without_axes_and_without_entries_are_typed_errors(
+    tmp_path: Path, name: str, array: Any
+) -> None:
+    arrays = {"x": np.eye(4), "edge_index": np.array([[0, 1], [2, 3]]), "y": np.array([0, 1, 0, 1])}
+    with suppress(TableError):
+        read(tmp_path, **{**arrays, name: array})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +37,15 @@ class NpzArrays:
     arrays: Mapping[str, NDArray[Any]]
 
     @classmethod
-    def load(cls, path: Path) -> NpzArrays:
-        """Open the file; arrays of Python objects are left out.
+    @contextmanager
+    def load(cls, path: Path) -> Iterator[Self]:
+        """Open the file for the block; arrays of Python objects are left out.
 
         Raises:
             TableError: It is damaged, or not an npz file.
         """
-        return cls(path, NpzMembers(path))
+        with NpzMembers(path) as members:
+            yield cls(path, members)
 
     def features(self) -> Any:
         """The features, as an array or a scipy CSR matrix (nodes, features).

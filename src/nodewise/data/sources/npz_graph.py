@@ -34,7 +34,11 @@ def read_npz(path: Path, options: ReadOptions, stored: Preprocessing | None = No
     Raises:
         TableError: The file is damaged, or has no such arrays.
     """
-    file = NpzArrays.load(path)
+    with NpzArrays.load(path) as file:
+        return _read(file, options, stored)
+
+
+def _read(file: NpzArrays, options: ReadOptions, stored: Preprocessing | None) -> GraphTable:
     x = file.features()
     labels = _labels(file, x.shape[0], stored)
     fitted = stored or _new_preprocessing(file, x.shape[1], labels, options)

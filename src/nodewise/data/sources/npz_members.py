@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 from zipfile import ZipFile, ZipInfo
 
 import numpy as np
@@ -22,6 +22,7 @@ class NpzMembers(Mapping[str, NDArray[Any]]):
 
     Headers are read at once, which takes no memory. Data are read when somebody asks for them, and
     only if the archive has as many bytes as the header says: NumPy would first make room for all.
+    It is a context manager, which closes the file.
 
     Args:
         path: The file.
@@ -33,14 +34,25 @@ class NpzMembers(Mapping[str, NDArray[Any]]):
     def __init__(self, path: Path) -> None:
         self._path, self._found = path, dict[str, ZipInfo]()
         self._loaded = dict[str, NDArray[Any]]()
-        with self._archive() as archive:
-            for member in archive.infolist():
-                if member.filename.endswith(_END) and _is_array(archive, member):
+        # Opened here, since ZipFile leaves a file open that it cannot read.
+        with ExitStack() as opened, self._telling():
+            stream = opened.enter_context(path.open("rb"))
+            self._archive = opened.enter_context(ZipFile(stream))
+            for member in self._archive.infolist():
+                if member.filename.endswith(_END) and _is_array(self._archive, member):
                     self._found[member.filename.removesuffix(_END)] = member
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self._loaded:
-            with self._archive() as archive, archive.open(self._found[name]) as stream:
+            member = self._found[name]
+            with self._telling(), self._archive.open(member) as stream:
                 self._loaded[name] = npy.read_array(stream, allow_pickle=False)
         return self._loaded[name]
 
@@ -54,12 +66,9 @@ class NpzMembers(Mapping[str, NDArray[Any]]):
         return len(self._found)
 
     @contextmanager
-    def _archive(self) -> Iterator[ZipFile]:
+    def _telling(self) -> Iterator[None]:
         try:
-            with ZipFile(self._path) as archive:
-                yield archive
-        except KeyError:  # an array that is not there
-            raise
+            yield
         except Exception as error:  # a damaged archive fails in zipfile, zlib or numpy
             raise TableError(
                 str(self._path),

@@ -28,7 +28,7 @@ PARTS = ("train", "val", "test")
 _FORMAT = "nodewise split 1"
 
 
-class _Content(TypedDict):
+class SplitContent(TypedDict):
     """A split as JSON."""
 
     sha256: str
@@ -188,7 +188,7 @@ def check_below(name: str, nodes: NDArray[np.int64], num_nodes: int) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return dict(checked(_Content, parse_json(file_bytes(path))))
+        return dict(checked(SplitContent, parse_json(file_bytes(path))))
     except (OSError, ValueError) as error:
         raise SplitError(
             str(path), f"is not a split ({error})", way_out="name a file that Split.save wrote"

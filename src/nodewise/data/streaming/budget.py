@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
 from nodewise.errors import InputError
 
-_UNITS: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS_OF_TWO: Final = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 # Python with torch, pandas and Arrow, before anything is read.
 _BASE: Final = 520 * 10**6
 _LEAST: Final = 700 * 10**6
 # Of a node while features are fitted: a column of numbers with its copies, its label, its degree.
 _OF_NODE: Final = 64
-
-
-def parse_memory(text: str) -> int:
-    """Bytes of a text such as 4GB, 800MB or 2GiB.
-
-    Raises:
-        InputError: It is something else.
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
-    unit = None if found is None else (_UNITS | _UNITS_OF_TWO).get(found[2].upper())
-    if found is None or unit is None:
-        raise InputError(
-            "--memory", "is no size of memory", value=text, way_out="write it as 4GB or 800MB"
-        )
-    return int(float(found[1]) * unit)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from nodewise.data.writers.arrays import dense_chunks, features_of, labels_of, m
 from nodewise.errors import InputError
 
 
-def write_store(graph: GraphTable, folder: Path) -> GraphStore:
+def write_store(graph: GraphTable, folder: str | Path) -> GraphStore:
     """Write a graph as a store, which `read_graph` reads back.
 
     Raises:
         InputError: It cannot be written.
     """
-    data, fitted = graph.data, graph.preprocessing
+    data, fitted, folder = graph.data, graph.preprocessing, Path(folder).expanduser()
     (features, names), (y, classes), masks = features_of(data), labels_of(data), masks_of(data)
     # PyG's sources come first; `CscGraph` sorts by target, then by source as they are sorted.
     csc = CscGraph.from_edges(data.edge_index, data.num_nodes, data.get("edge_weight"))

@@ -60,7 +60,7 @@ function drawMap() {
   if (what !== drawn) selected = null;
   drawn = what;
   $("sampled").textContent = data.sampled[state.show];
-  Plotly.react("map", figure, structuredClone(at.layout), data.mapButtons);
+  Plotly.react("map", figure, { ...structuredClone(at.layout), annotations: at.labels[state.show] }, data.mapButtons);
 }
 
 function listed() {
