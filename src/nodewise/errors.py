@@ -141,7 +141,8 @@ class UnknownNameError(InputError):
         names = sorted(known)
         lowered = {known.lower(): known for known in names}
         near = [lowered[match] for match in get_close_matches(name.lower(), lowered)]
-        near.sort(key=lambda match: sorted(match.lower()) != sorted(name.lower()))  # letters swapped
+        # Swapped letters first.
+        near.sort(key=lambda match: sorted(match.lower()) != sorted(name.lower()))
         hint = f"did you mean {near[0]!r}? " if near else ""
         super().__init__(
             field, "is not known", value=name, way_out=f"{hint}known are {', '.join(names)}"
