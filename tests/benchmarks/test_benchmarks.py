@@ -31,6 +31,7 @@ def test_a_small_table_is_read_in_time() -> None:
     assert ended.stdout.splitlines()[-1].endswith("kept")
 
 
+@pytest.mark.slow
 def test_twins_are_trained_once(tmp_path: Path) -> None:
     table = tmp_path / "localize.jsonl"
     few = ("--dataset", "toy", "--seeds", "1", "--epochs", "2", "--convs", "SAGEConv")
@@ -47,6 +48,7 @@ def test_twins_are_trained_once(tmp_path: Path) -> None:
     assert sum(one.get("largest_scale", 0) > 0 for one in records) == 3
 
 
+@pytest.mark.slow
 def test_the_walk_of_a_row_is_counted() -> None:
     ended = run("walk_of_a_row.py")
     *_, counted, opens = ended.stdout.splitlines()

@@ -47,6 +47,7 @@ def test_a_pipe_in_the_place_of_a_recipe_is_refused(tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_run_without_a_manifest_is_one_warning(tmp_path: Path) -> None:
     run("train", "toy", "--set", "epochs=2", "--out", tmp_path / "run")
     predict = ("predict", tmp_path / "run", "--out", tmp_path / "p.csv")

@@ -43,8 +43,8 @@ def attempt(target: Target, content: bytes) -> str | None:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-    if outcome is None and _peak() > max(before, MEGABYTES):
-        outcome = f"{_peak()} MB"
+    if outcome is None and _peak() - before > MEGABYTES:
+        outcome = f"{_peak() - before} MB"
     return outcome
 
 

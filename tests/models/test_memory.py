@@ -101,9 +101,23 @@ print((kilobytes("VmHWM") - before) * 1024 / estimate)
 
 @pytest.mark.medium
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-@pytest.mark.parametrize("what", ["forward", "step"])
 @pytest.mark.parametrize(
-    ("name", "width"), [("LGCN", 64), ("LGAT", 8), ("SAGE", 64), ("GAT-FiLM", 8)]
+    ("name", "width", "what"),
+    [
+        ("LGCN", 64, "step"),
+        ("GAT-FiLM", 8, "forward"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("LGCN", 64, "forward"),
+                ("LGAT", 8, "forward"),
+                ("LGAT", 8, "step"),
+                ("SAGE", 64, "forward"),
+                ("SAGE", 64, "step"),
+                ("GAT-FiLM", 8, "step"),
+            )
+        ),
+    ],
 )
 def test_the_estimate_is_near_what_is_measured(name: str, width: int, what: str) -> None:
     command = [sys.executable, "-c", MEASURE, name, what, str(width)]

@@ -34,7 +34,7 @@ _EDGE = 72
 # Numbers that an edge has for each head where there are no messages.
 _SCORES = 4
 # What measured peaks have beyond the rows: gaps between blocks of the C library, small tensors.
-_SLACK = 1.25
+_SLACK = 1.5
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 # The limit of a container, in the second and in the first version of control groups.
 _LIMITS = (
