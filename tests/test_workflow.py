@@ -129,6 +129,7 @@ def test_mini_batches_are_a_setting_and_the_classifier_has_it_too(
     assert nw.train(data, "LGCN", out=tmp_path / "b", settings=QUICK).record["engine"] == "field"
 
 
+@pytest.mark.slow
 def test_a_recipe_can_be_chosen(tmp_path: Path, data: Data) -> None:
     run = nw.train(data, recipe="auto", out=tmp_path, runs=2, settings=QUICK)
     choice = json.loads((tmp_path / "choice.json").read_text())

@@ -115,6 +115,7 @@ def test_a_folder_with_another_run_is_refused_before_anything_is_trained(here: P
     assert not (here / "run" / "candidates").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_the_same_command_goes_on(here: Path) -> None:
     options = ["--set", "epochs=4000", "--set", "patience=4000", "-m", "LGIN", "--out", "run"]
     command = [sys.executable, "-m", "nodewise", *AUTO[:7], "--workers", "1", *options]

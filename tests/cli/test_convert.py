@@ -71,6 +71,7 @@ def test_no_split_is_drawn_for_tables_that_have_none() -> None:
     assert "split" not in answer(*KARATE, "out")["read_with"]
 
 
+@pytest.mark.slow
 def test_the_printed_command_reads_the_files_back() -> None:
     output = invoke(*KARATE, "--directed", "a folder").stdout
     assert "nodes     35" in output

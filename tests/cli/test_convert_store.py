@@ -114,6 +114,7 @@ def test_a_store_is_replaced_only_with_force() -> None:
     answer(*KARATE, "--to", "big", "--force")
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_begins_anew() -> None:
     large_tables(4000)
     expected = answer(*MANY, "--to", "expected")["sha256"]

@@ -74,6 +74,7 @@ def test_neither_bar_nor_warning_when_not_at_a_terminal(finished: Finished) -> N
     assert [line for line in lines if "compiling CPU kernels" not in line] == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_in_one_line_and_130(tmp_path: Path) -> None:
     page = tmp_path / "demo.html"
     process = subprocess.Popen(

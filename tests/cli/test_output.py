@@ -30,6 +30,7 @@ def test_a_full_stdout_is_one_line_and_exit_code_2(words: tuple[str, ...]) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/n\xff.csv"
     for content in (None, ROWS):

@@ -151,6 +151,7 @@ print((kilobytes("VmHWM") - before) // 1024)
 
 @pytest.mark.medium
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+@pytest.mark.slow
 def test_memory_is_bounded_by_the_part() -> None:
     def peak(memory: int) -> int:
         command = [sys.executable, "-c", MEASURE, str(memory)]

@@ -104,12 +104,12 @@ print((kilobytes("VmHWM") - before) * 1024 / estimate)
 @pytest.mark.parametrize(
     ("name", "width", "what"),
     [
-        ("LGCN", 64, "step"),
         ("GAT-FiLM", 8, "forward"),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
                 ("LGCN", 64, "forward"),
+                ("LGCN", 64, "step"),
                 ("LGAT", 8, "forward"),
                 ("LGAT", 8, "step"),
                 ("SAGE", 64, "forward"),
