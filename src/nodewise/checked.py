@@ -44,7 +44,7 @@ class Mismatch(ValueError):
     Args:
         place: Where, as `graph.nodes[3]`; empty for all of it.
         wanted: What should be there.
-        found: What is there.
+        found: The values that were found.
     """
 
     def __init__(self, place: str, wanted: str, found: object) -> None:

@@ -19,7 +19,7 @@ def body_of(
         known: What `/_dash-dependencies` says.
         output: A part of the callback's outputs.
         inputs: Values of inputs by their ids.
-        clicked: A composed id and its value, whose change is told instead of that of the inputs.
+        clicked: A composed id and its value, which is reported instead of that of the inputs.
     """
     callback = next(each for each in known if output in each["output"])
     outputs = [

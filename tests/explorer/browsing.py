@@ -150,7 +150,7 @@ class Visit:
         return self.browser.find_element(By.CSS_SELECTOR, selector)
 
     def type(self, id: str, text: str) -> None:
-        """Type a text and Enter into a field, instead of what is there."""
+        """Type a text and Enter into a field, in place of its content."""
         from selenium.webdriver.common.keys import Keys
 
         self.find(f"#{id}").send_keys(Keys.CONTROL, "a")

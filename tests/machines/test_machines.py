@@ -100,7 +100,7 @@ def turkish_tables(place: Path) -> Path:
 
 
 def test_an_encoding_without_the_letters_of_a_column(tmp_path: Path) -> None:
-    """Python is told not to read arguments as UTF-8, so that files and columns have other names."""
+    """Python does not read arguments as UTF-8, so that files and columns have other names."""
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     ended = nodewise(*TURKISH, cwd=turkish_tables(tmp_path), **ascii_only)
     assert ended.says_why(), ended

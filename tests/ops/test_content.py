@@ -1,4 +1,4 @@
-"""What is cached for a tensor is not used after a change, whoever made it."""
+"""What is cached for a tensor is not used after any change of it."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _trained(task: Task, model: str) -> dict[str, Any]:
     """The scores of a model of scikit-learn, trained for this task."""
     keys = {key: task.recipe.settings[key] for key in ("metric", "class_weight")}
     recipe = load_recipe("nodewise", model, None, keys)
-    # One process trains it, whoever trained the task.
+    # One process trains it, also where several trained the task.
     control = replace(task, model=model, recipe=recipe, build=None, refit=None)
     control = replace(control, resources=Resources())
     return _scores(train(control, 0).record)
