@@ -20,7 +20,7 @@ from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
 from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
 from nodewise.errors import InputError, SplitError, UnknownNameError
-from nodewise.experiments.selection import choose_into
+from nodewise.experiments.auto.selection import choose_into
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
 from nodewise.runs.folder import RunFolder, open_run
 from nodewise.runs.interrupts import asking_to_stop

@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from nodewise.cli import choosing
-from nodewise.experiments import selection
+from nodewise.experiments.auto import selection
 from nodewise.io import unsealed
 from tests.cli.test_user_tables import answer, done, refused, write_karate
 

@@ -24,9 +24,9 @@ from nodewise.data.splits.split import Split
 from nodewise.data.store_writer import ARRAYS
 from nodewise.data.writers.store import write_store
 from nodewise.data.writers.write_graph import write_graph
-from nodewise.experiments.candidates import CandidateSet
+from nodewise.experiments.auto.candidates import CandidateSet
+from nodewise.experiments.auto.selection import Selection, choose_into
 from nodewise.experiments.run_record import RUN_FIELDS
-from nodewise.experiments.selection import Selection, choose_into
 from nodewise.experiments.table import RecordTable
 from nodewise.io import SEAL, load_tensors, save_tensors
 from nodewise.report.run import write_report

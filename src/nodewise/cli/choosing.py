@@ -15,7 +15,7 @@ from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
-    from nodewise.experiments.selection import Choice, Selection
+    from nodewise.experiments.auto.selection import Choice, Selection
     from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
     from nodewise.runs.task import TaskMaker
@@ -76,7 +76,7 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> tuple[Choice,
 
 
 def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
-    from nodewise.experiments.selection import choose_into
+    from nodewise.experiments.auto.selection import choose_into
 
     try:
         with asking_to_stop() as stop, choosing_progress(selection.budget, quiet) as show:

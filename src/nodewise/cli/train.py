@@ -245,7 +245,7 @@ def _summary(
     records: list[dict[str, Any]], folder: Path, first: Path, task: Task
 ) -> dict[str, Any]:
     """Records, means and controls, as `--json` has them; the report is written, too."""
-    from nodewise.experiments.selection import candidate_folder
+    from nodewise.experiments.auto.selection import candidate_folder
     from nodewise.report.run import REPORT, write_report
     from nodewise.runs.controls import FEATURES_ONLY, controls_in
     from nodewise.runs.seeds import seed_folder, summarize

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
-from nodewise.experiments.auto_job import AutoJob
-from nodewise.experiments.candidates import is_auto
-from nodewise.experiments.clock import parse_budget
+from nodewise.experiments.auto.candidates import is_auto
+from nodewise.experiments.auto.clock import parse_budget
+from nodewise.experiments.auto.job import AutoJob
 from nodewise.experiments.runner import Job
 from nodewise.runs.seeds import seed_folder
 from nodewise.runs.task import dataset_source

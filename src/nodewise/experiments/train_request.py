@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodewise.errors import RecipeError
-from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.clock import parse_budget, seconds_of
-from nodewise.experiments.selection import Selection
-from nodewise.experiments.trial import MakeTask
+from nodewise.experiments.auto.candidates import AUTO, CandidateSet, is_auto
+from nodewise.experiments.auto.clock import parse_budget, seconds_of
+from nodewise.experiments.auto.selection import Selection
+from nodewise.experiments.auto.trial import MakeTask
 from nodewise.runs.run import Factory, Task
 from nodewise.training.recipe import Recipe, load_recipe, recipe_path
 

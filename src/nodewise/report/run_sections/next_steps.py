@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nodewise.experiments.race import UNTRIED
+from nodewise.experiments.auto.race import UNTRIED
 from nodewise.report.run_sections.records import RunGroup
 from nodewise.report.run_sections.score_words import compared, imbalance
 from nodewise.report.run_sections.trust_words import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from nodewise.experiments.candidates import AUTO
+from nodewise.experiments.auto.candidates import AUTO
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite, Variant
 from nodewise.experiments.table import Line

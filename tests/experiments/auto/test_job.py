@@ -8,9 +8,9 @@ from time import process_time, sleep
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.experiments import selection as module
-from nodewise.experiments.auto_job import AutoJob
-from nodewise.experiments.candidates import Candidate, CandidateSet
+from nodewise.experiments.auto import selection as module
+from nodewise.experiments.auto.candidates import Candidate, CandidateSet
+from nodewise.experiments.auto.job import AutoJob
 from nodewise.experiments.collect import add_run, collect
 from nodewise.experiments.records import cell_runs, missing_runs, read_runs
 from nodewise.experiments.run_record import JOB_FIELDS

@@ -5,7 +5,7 @@ from time import process_time, sleep
 import pytest
 
 from nodewise.errors import InputError
-from nodewise.experiments.clock import Clock, parse_budget, seconds_of
+from nodewise.experiments.auto.clock import Clock, parse_budget, seconds_of
 
 
 @pytest.mark.parametrize(

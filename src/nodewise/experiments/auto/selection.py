@@ -16,13 +16,13 @@ from time import perf_counter
 from typing import Any
 
 from nodewise.errors import DivergedError
-from nodewise.experiments.candidates import AUTO, Candidate, CandidateSet
-from nodewise.experiments.choice import CHOICE, read_choice
-from nodewise.experiments.clock import Clock
-from nodewise.experiments.race import Race
-from nodewise.experiments.refit import refit_epochs, refit_share
-from nodewise.experiments.selection_result import SelectionResult
-from nodewise.experiments.trial import MakeTask, Trial
+from nodewise.experiments.auto.candidates import AUTO, Candidate, CandidateSet
+from nodewise.experiments.auto.choice import CHOICE, read_choice
+from nodewise.experiments.auto.clock import Clock
+from nodewise.experiments.auto.race import Race
+from nodewise.experiments.auto.refit import refit_epochs, refit_share
+from nodewise.experiments.auto.result import SelectionResult
+from nodewise.experiments.auto.trial import MakeTask, Trial
 from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
 from nodewise.runs.folder import CANDIDATES

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nodewise.errors import DivergedError, InputError, NodewiseError, RunError
 from nodewise.experiments.runner import Job, Workers
-from nodewise.experiments.search_folder import open_search
+from nodewise.experiments.search.folder import open_search
 from nodewise.io import file_bytes, reading, write_bytes
 from nodewise.models.zoo import find_row
 from nodewise.runs.folder import RunFolder
@@ -71,7 +71,7 @@ class Search:
 
 def search_space(model: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
     """The values to try for a model, by key, without the keys that the caller has fixed."""
-    path = files("nodewise.experiments") / "search_spaces.toml"
+    path = files(__package__) / "spaces.toml"
     content = tomllib.loads(path.read_text("utf-8"))
     space = {**content["every"], **content.get(find_row(model).family, {})}
     return {key: value for key, value in space.items() if key not in fixed}
@@ -108,7 +108,7 @@ def open_study(folder: Path, seed: int) -> Study:
     import optuna
     from optuna.storages.journal import JournalFileBackend
 
-    from nodewise.experiments.proposals import SeededSampler
+    from nodewise.experiments.search.proposals import SeededSampler
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = folder / STUDY
@@ -198,7 +198,7 @@ def ended_trials(study: Study) -> int:
 
 def _next(study: Study, space: Space, at_once: int, most: int) -> dict[int, dict[str, Any]]:
     """The settings of the next trials by number; see `next_trials`."""
-    from nodewise.experiments.proposals import next_trials
+    from nodewise.experiments.search.proposals import next_trials
 
     with delaying_interrupts():
         trials = next_trials(study, at_once, most)

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from nodewise.errors import DivergedError, InputError
-from nodewise.experiments import trial as trials
-from nodewise.experiments.candidates import Candidate, CandidateSet
-from nodewise.experiments.refit import halves_of
-from nodewise.experiments.selection import Choice, Selection, choose, choose_into
-from nodewise.experiments.trial import Part, Trial
+from nodewise.experiments.auto import trial as trials
+from nodewise.experiments.auto.candidates import Candidate, CandidateSet
+from nodewise.experiments.auto.refit import halves_of
+from nodewise.experiments.auto.selection import Choice, Selection, choose, choose_into
+from nodewise.experiments.auto.trial import Part, Trial
 from nodewise.io import unsealed
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task, train_in
@@ -87,13 +87,13 @@ SOME = CONTEST.candidates[1:3]
 def test_the_standard_error_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gain: float, kept: bool
 ) -> None:
-    from nodewise.experiments import selection_result
-    from nodewise.experiments.gain import Gain
+    from nodewise.experiments.auto import result
+    from nodewise.experiments.auto.gain import Gain
 
     def of(metric: Any, *_: Any) -> Gain:
         return Gain(metric, 20, 0.5 + gain, 0.5, 0.05)
 
-    monkeypatch.setattr(selection_result.Gain, "of", of)
+    monkeypatch.setattr(result.Gain, "of", of)
     record = choose(selection(tmp_path, candidate_set=replace(CONTEST, candidates=SOME))).record
     assert record["chosen"] == record["best_localized" if kept else "best_global"]
 

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from nodewise.cli.app import app
 from nodewise.errors import DivergedError, NodewiseError, RunError
-from nodewise.experiments import search as searching
 from nodewise.experiments.runner import Job
-from nodewise.experiments.search import (
+from nodewise.experiments.search import search as searching
+from nodewise.experiments.search.search import (
     Search,
     ended_trials,
     open_study,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import sem
 
-from nodewise.experiments.gain import Gain, in_words
+from nodewise.experiments.auto.gain import Gain, in_words
 
 RANDOM = np.random.default_rng(0)
 TRUTH = RANDOM.integers(0, 2, 400)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.experiments.candidates import Candidate
-from nodewise.experiments.trial import Part, Trial, TrialJob
+from nodewise.experiments.auto.candidates import Candidate
+from nodewise.experiments.auto.trial import Part, Trial, TrialJob
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task
 from nodewise.training.recipe import Recipe, load_recipe

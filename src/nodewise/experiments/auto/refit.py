@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import median_high
 
-from nodewise.experiments.race import Race
-from nodewise.experiments.trial import MakeTask, Trial
+from nodewise.experiments.auto.race import Race
+from nodewise.experiments.auto.trial import MakeTask, Trial
 from nodewise.runs.run import Task
 from nodewise.training.recipe import Recipe
 

@@ -13,7 +13,7 @@ from nodewise.experiments.runner import ExpectedRecord, Job
 from nodewise.io import write_json
 
 if TYPE_CHECKING:
-    from nodewise.experiments.selection import Choice, Selection
+    from nodewise.experiments.auto.selection import Choice, Selection
 
 _OF_CHOICE = (
     "chosen",
@@ -44,7 +44,7 @@ class AutoJob(Job):
     @property
     def selection(self) -> Selection:
         """What is to be chosen."""
-        from nodewise.experiments.selection import Selection
+        from nodewise.experiments.auto.selection import Selection
         from nodewise.runs.task import TaskMaker
 
         make = TaskMaker(self.source, self.root, self.device)
@@ -62,7 +62,7 @@ class AutoJob(Job):
 
         What the choice adds to the record is written before the run's result.
         """
-        from nodewise.experiments.selection import choose
+        from nodewise.experiments.auto.selection import choose
         from nodewise.runs.run import Callbacks, train_in
 
         selection = self.selection

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nodewise.experiments.refit import refit_epochs, refit_share
+from nodewise.experiments.auto.refit import refit_epochs, refit_share
 from nodewise.training.early_stopping import Best
 
 
@@ -36,7 +36,7 @@ def race(left: float, workers: int = 1, budget: float = 100.0) -> Any:
 
 @pytest.fixture(autouse=True)
 def halves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodewise.experiments.refit.halves_of", lambda trial: [0, 1])
+    monkeypatch.setattr("nodewise.experiments.auto.refit.halves_of", lambda trial: [0, 1])
 
 
 @pytest.mark.parametrize(("best", "median"), [(10, 40), (60, 60), (200, 90)])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.errors import DivergedError
-from nodewise.experiments.candidates import Candidate
+from nodewise.experiments.auto.candidates import Candidate
 from nodewise.models.zoo import find_row
 from nodewise.runs.folder import CONFIG, RunFolder, check_config
 from nodewise.runs.run import Callbacks, Task, train_in

@@ -66,7 +66,7 @@ class CandidateSet:
     @classmethod
     def load(cls) -> Self:
         """The candidates that come with nodewise."""
-        path = files("nodewise.experiments") / "auto.toml"
+        path = files(__package__) / "auto.toml"
         content = tomllib.loads(path.read_text("utf-8"))
         candidates = [
             Candidate(name, keys.pop("model"), keys)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nodewise.errors import RecipeError, UnknownNameError
-from nodewise.experiments.candidates import Candidate, CandidateSet, is_auto
+from nodewise.experiments.auto.candidates import Candidate, CandidateSet, is_auto
 from nodewise.models.zoo import find_row
 
 SET = CandidateSet.load()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from nodewise.experiments.gain import Gain, in_words
-from nodewise.experiments.trial import Trial
+from nodewise.experiments.auto.gain import Gain, in_words
+from nodewise.experiments.auto.trial import Trial
 from nodewise.models.zoo import find_row
 from nodewise.training.early_stopping import Best
 from nodewise.training.metrics import Metric, score

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from nodewise.errors import InputError, NodewiseError
-from nodewise.experiments.clock import Clock
+from nodewise.experiments.auto.clock import Clock
+from nodewise.experiments.auto.trial import Part, Trial, TrialJob
 from nodewise.experiments.runner import Workers
-from nodewise.experiments.trial import Part, Trial, TrialJob
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.progress import Show
 from nodewise.runs.run import Callbacks

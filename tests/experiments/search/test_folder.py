@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.experiments.search_folder import SEARCH, open_search
+from nodewise.experiments.search.folder import SEARCH, open_search
 from nodewise.io import unsealed
 
 ASKED: dict[str, Any] = {"model": "GCN", "fixed": {"epochs": 6}, "runs": 1}
