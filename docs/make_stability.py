@@ -16,8 +16,9 @@ from markers import Maker, write
 
 import nodewise
 from nodewise import models, nn
-from nodewise.data import preprocessing, store_meta
 from nodewise.data.splits import split
+from nodewise.data.stores import meta
+from nodewise.data.tables import preprocessing
 from nodewise.experiments import run_record
 from nodewise.experiments.auto import choice
 from nodewise.experiments.search import folder
@@ -45,7 +46,7 @@ _FILES: Mapping[str, tuple[type, ...]] = {
     "job.json": (run_record.JobFields,),
     "search.json": (folder.SearchConfig,),
     "preprocessing.json": (preprocessing.PreprocessingContent, *preprocessing.KINDS.values()),
-    "store.json": (store_meta.StoreMeta, store_meta.Reading),
+    "store.json": (meta.StoreMeta, meta.Reading),
     "a split": (split.SplitContent,),
 }
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import nodewise as nw
 from nodewise.cli.app import app
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import GraphError
 from tests.cli.test_convert import KARATE, answer, invoke
 from tests.cli.test_user_tables import write_karate

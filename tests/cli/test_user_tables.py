@@ -22,7 +22,7 @@ from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.task import load_source, make_task
-from tests.data.broken_tables import CASES, BrokenTable
+from tests.data.tables.broken_tables import CASES, BrokenTable
 
 QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]

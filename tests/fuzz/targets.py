@@ -17,11 +17,11 @@ import pandas as pd
 import torch
 
 import nodewise as nw
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.published.readers import read_planetoid
 from nodewise.data.read_graph import read_graph
 from nodewise.data.splits.split import Split
-from nodewise.data.store_writer import ARRAYS
+from nodewise.data.stores.writer import ARRAYS
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.writers.store import write_store
 from nodewise.data.writers.write_graph import write_graph
 from nodewise.experiments.auto.candidates import CandidateSet

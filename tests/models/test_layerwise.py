@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.layerwise import Layerwise
@@ -123,7 +123,7 @@ def test_a_full_disk_is_an_error_that_names_the_way_out(monkeypatch: pytest.Monk
 MEASURE = """
 import sys, torch
 from pathlib import Path
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.models.layerwise import Layerwise
 from nodewise.models.stored_rows import RowsInMemory
 from nodewise.models.zoo import build_model

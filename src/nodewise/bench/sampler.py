@@ -19,9 +19,9 @@ from torch import Tensor
 
 from nodewise.bench.planted import PlantedGraph
 from nodewise.bench.timing import side_by_side
-from nodewise.data.batches import made_ahead
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import IntArray, NeighborSampler
+from nodewise.data.sampling.batches import made_ahead
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import IntArray, NeighborSampler
 from nodewise.randomness import FrozenRandom
 
 FANOUTS: Final = (15, 10)

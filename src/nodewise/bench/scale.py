@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from nodewise.bench.memory import in_child, watch_resident
 from nodewise.bench.memory_limit import join_group, memory_limit
 from nodewise.bench.planted import PlantedGraph
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.zoo import build_model

@@ -14,10 +14,10 @@ from nodewise.cli.graph_options import graph_source
 from nodewise.cli.stopping import stopped
 
 if TYPE_CHECKING:
-    from nodewise.data.preprocessing import Preprocessing
-    from nodewise.data.store import GraphStore
+    from nodewise.data.stores.store import GraphStore
     from nodewise.data.streaming.table import Show
-    from nodewise.data.summary import Summary
+    from nodewise.data.tables.preprocessing import Preprocessing
+    from nodewise.data.tables.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ def preprocessing_of(like: Path) -> Preprocessing:
     Raises:
         NodewiseError: It is neither, or has no preprocessing.
     """
-    from nodewise.data.store import GraphStore
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
+    from nodewise.data.stores.store import GraphStore
     from nodewise.runs.folder import RunFolder
     from nodewise.runs.saved import best_run
 

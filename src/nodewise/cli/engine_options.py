@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from nodewise.cli.options import with_options
-from nodewise.data.store_meta import is_store
+from nodewise.data.stores.meta import is_store
 
 PANEL: Final = "Large graphs"
 

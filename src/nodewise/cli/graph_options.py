@@ -68,7 +68,7 @@ def graph_source(
     Raises:
         InputError: There is no graph, or there are two, or options do not go with it.
     """
-    from nodewise.data.store_meta import was_to_be_store
+    from nodewise.data.stores.meta import was_to_be_store
     from nodewise.runs.task import dataset_source, files_source
 
     files, chosen = files_of(tables["nodes"], tables["edges"]), _chosen(tables)
@@ -160,7 +160,7 @@ def flag_of(option: str) -> str:
 def _edges_of(nodes: Path) -> Path | None:
     """The file of edges that belongs to one of nodes; an npz file or a store has its own."""
     from nodewise.data.sources.released import edges_beside, is_released
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
 
     if is_released(nodes):
         return edges_beside(nodes)

@@ -116,8 +116,8 @@ def _graph(
     quiet: bool,
 ) -> WholeGraph:
     """The graph that is asked for; a store's stays in its files."""
-    from nodewise.data.store import GraphStore
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
+    from nodewise.data.stores.store import GraphStore
     from nodewise.runs.whole_graph import WholeGraph, open_source
 
     if dataset is not None and not files and is_store(Path(dataset)):

@@ -64,7 +64,7 @@ def load_labels(
         quiet: Whether to print nothing.
     """
     if "store" in make.source:
-        from nodewise.data.store import GraphStore
+        from nodewise.data.stores.store import GraphStore
 
         store = GraphStore.open(make.source["store"])
         if not quiet:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
-from nodewise.data.regression import WAY_OUT
 from nodewise.data.splits.checks import MASKS, check_split, first_true
+from nodewise.data.tables.regression import WAY_OUT
 from nodewise.errors import GraphError
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ from nodewise.training.loop import Epoch, Tensors
 from nodewise.training.recipe import check_settings, current_settings, default_settings
 
 if TYPE_CHECKING:
-    from nodewise.data.preprocessing import Preprocessing
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
 PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
@@ -138,7 +138,7 @@ class RunFolder:
         Raises:
             RunError: The run was not trained on tables, or the file was changed.
         """
-        from nodewise.data.preprocessing import Preprocessing
+        from nodewise.data.tables.preprocessing import Preprocessing
 
         path = self.path / PREPROCESSING
         if not path.exists():

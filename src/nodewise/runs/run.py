@@ -41,7 +41,7 @@ from nodewise.training.temperature import best_temperature
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from nodewise.data.preprocessing import Preprocessing
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 
 # Raised by a change that alters results by more than rounding or another draw from the same

@@ -15,7 +15,7 @@ import torch
 
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
-from nodewise.data.store import PREPROCESSING, GraphStore
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
 from nodewise.runs.run import Task
 from nodewise.training.engines.base import Engine
 from nodewise.training.engines.batch_graph import StoredGraph

@@ -16,7 +16,7 @@ from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
-from nodewise.data.store_meta import META, is_store
+from nodewise.data.stores.meta import META, is_store
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.models.classifier import Classifier
 from nodewise.models.embedding import embed
 from nodewise.models.layerwise import Layerwise, Outputs, Watch

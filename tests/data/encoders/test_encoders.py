@@ -15,8 +15,8 @@ from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
 from nodewise.data.encoders.numeric import NumericColumn
 from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.preprocessing import encoder_from_dict
 from nodewise.data.sources.source import SourceTable
+from nodewise.data.tables.preprocessing import encoder_from_dict
 from nodewise.errors import TableError
 
 TEXTS = [*load_iris().DESCR.split("\n"), *load_wine().DESCR.split("\n")]

@@ -11,11 +11,11 @@ import pytest
 
 import nodewise as nw
 from nodewise.data.options import ReadOptions
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.input_file import InputFile
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.convert import Converted, convert_tables
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.writers.store import write_store
 from nodewise.errors import GraphError, InputError, NodewiseError, TableError
 

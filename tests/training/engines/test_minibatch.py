@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from nodewise.data.batches import BatchLoader
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.batches import BatchLoader
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.errors import InputError
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.training.engines.base import Loss

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
-from nodewise.data.store_meta import is_store, read_meta, was_to_be_store
+from nodewise.data.stores.meta import is_store, read_meta, was_to_be_store
 from nodewise.errors import TableError
 
 _SAMPLE = 1 << 16

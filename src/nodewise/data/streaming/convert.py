@@ -18,24 +18,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.build import as_text_columns, find_roles
-from nodewise.data.edges import Edges
 from nodewise.data.graph import Parts, summarize
-from nodewise.data.nodes import Labels
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.input_file import InputFile
 from nodewise.data.sources.open_source import open_source
-from nodewise.data.store import PREPROCESSING, GraphStore
-from nodewise.data.store_meta import META, UNFINISHED
-from nodewise.data.store_writer import ARRAYS, StoreWriter, remove_store
+from nodewise.data.stores.meta import META, UNFINISHED
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
+from nodewise.data.stores.writer import ARRAYS, StoreWriter, remove_store
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.edge_sort import EdgeSorter
 from nodewise.data.streaming.encode import FittedNodes, NodeEncoder, fit_nodes
 from nodewise.data.streaming.rows import NodeRows, read_edges, read_nodes
 from nodewise.data.streaming.table import Show, StreamedTable, stream_nodes
-from nodewise.data.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import detecting_swapped_tables
+from nodewise.data.tables.build import as_text_columns, find_roles
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.nodes import Labels
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
+from nodewise.data.tables.swapped import detecting_swapped_tables
 from nodewise.data.writers.store import not_writable, reading_of
 from nodewise.errors import InputError
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.columns import choose, no_features
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
-from nodewise.data.nodes import Labels, ids_of
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import EncodedTable, Preprocessing
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.columns import StreamedColumns
 from nodewise.data.streaming.table import Show, StreamedTable
+from nodewise.data.tables.columns import choose, no_features
+from nodewise.data.tables.nodes import Labels, ids_of
+from nodewise.data.tables.preprocessing import EncodedTable, Preprocessing
 from nodewise.data.writers.arrays import dense_chunks
 
 

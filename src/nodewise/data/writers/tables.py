@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 import numpy as np
 
-from nodewise.data.columns import LABEL, SPLIT
+from nodewise.data.tables.columns import LABEL, SPLIT
 from nodewise.data.writers.arrays import (
     dense_chunks,
     edges_of,

@@ -22,9 +22,9 @@ from torch import Tensor
 from torch.nn import BatchNorm1d
 from torch.nn.functional import cross_entropy, pad
 
-from nodewise.data.batches import BatchLoader
-from nodewise.data.edge_sums import EdgeSums
-from nodewise.data.sampler import NeighborSampler, SampledBatch
+from nodewise.data.sampling.batches import BatchLoader
+from nodewise.data.sampling.edge_sums import EdgeSums
+from nodewise.data.sampling.sampler import NeighborSampler, SampledBatch
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.receptive_field import ReceptiveField

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.mapped import checks_of, open_mapped, read_blocks
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.data.splits.split import PARTS, Split
-from nodewise.data.store_meta import read_meta
+from nodewise.data.stores.mapped import checks_of, open_mapped, read_blocks
+from nodewise.data.stores.meta import read_meta
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from nodewise.data.preprocessing import Preprocessing
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 PREPROCESSING: Final = "preprocessing.json"
 
@@ -134,7 +134,7 @@ class GraphStore:
             InputError: The file is damaged.
         """
         from nodewise.data.encoders.matrix import MatrixColumns
-        from nodewise.data.preprocessing import Preprocessing
+        from nodewise.data.tables.preprocessing import Preprocessing
 
         path = self.folder / PREPROCESSING
         if path.exists():
@@ -151,7 +151,7 @@ class GraphStore:
         import torch
 
         from nodewise.data.node_index import node_index
-        from nodewise.data.sampling_kernels import take_rows
+        from nodewise.data.sampling.kernels import take_rows
 
         index = np.ascontiguousarray(node_index("n_id", n_id, self.num_nodes))
         rows = torch.empty(len(index), self.num_features)

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from nodewise.data.name_counts import NameCounts
 from nodewise.data.sources.cells import as_numbers
 from nodewise.data.sources.source import SourceTable
+from nodewise.data.tables.name_counts import NameCounts
 
 WAY_OUT: Final = (
     "put the numbers into bins, or use localized layers in a model of your own "

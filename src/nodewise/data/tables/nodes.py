@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nodewise.data.name_counts import NameCounts
 from nodewise.data.options import Roles
-from nodewise.data.regression import check_is_classes
 from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable
 from nodewise.data.splits.split import PARTS, Split
+from nodewise.data.tables.name_counts import NameCounts
+from nodewise.data.tables.regression import check_is_classes
 from nodewise.errors import InputError, TableError
 
 _WORDS = {

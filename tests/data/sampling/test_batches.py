@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from nodewise.data.batches import BatchLoader, made_ahead
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import NeighborSampler, SampledBatch
+from nodewise.data.sampling.batches import BatchLoader, made_ahead
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import NeighborSampler, SampledBatch
 
 
 def loader(workers: int = 0, shuffle: bool = True) -> BatchLoader:

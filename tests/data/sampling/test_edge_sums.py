@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.edge_sums import EdgeSums
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.edge_sums import EdgeSums
 
 # Node 1 has two loops, node 2 one edge and no loop, node 3 nothing.
 EDGES = torch.tensor([[0, 1, 1, 2, 0], [1, 1, 1, 1, 2]])

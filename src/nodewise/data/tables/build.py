@@ -7,7 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from nodewise.data.columns import (
+from nodewise.data.encoders.category import CategoryColumn
+from nodewise.data.encoders.degree import DEGREE, DegreeColumn
+from nodewise.data.encoders.words import WordsColumn
+from nodewise.data.graph import GraphTable, Parts, assemble
+from nodewise.data.options import ReadOptions, Roles
+from nodewise.data.sources.source import Source, SourceTable
+from nodewise.data.tables.columns import (
     Columns,
     check_columns,
     choose,
@@ -16,13 +22,9 @@ from nodewise.data.columns import (
     no_features,
     node_roles,
 )
-from nodewise.data.edges import Edges, connect, ends_of, no_edges, weights_of
-from nodewise.data.encoders.category import CategoryColumn
-from nodewise.data.encoders.degree import DEGREE, DegreeColumn
-from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.graph import GraphTable, Parts, assemble
-from nodewise.data.leaks import leak_warnings
-from nodewise.data.nodes import (
+from nodewise.data.tables.edges import Edges, connect, ends_of, no_edges, weights_of
+from nodewise.data.tables.leaks import leak_warnings
+from nodewise.data.tables.nodes import (
     GivenSplit,
     Labels,
     check_class_sizes,
@@ -35,11 +37,9 @@ from nodewise.data.nodes import (
     nodes_of_edges,
     split_of,
 )
-from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
-from nodewise.data.sources.source import Source, SourceTable
-from nodewise.data.summary import edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import detecting_swapped_tables
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import edge_notes, feature_notes, label_notes, roles_note
+from nodewise.data.tables.swapped import detecting_swapped_tables
 from nodewise.errors import InputError
 
 

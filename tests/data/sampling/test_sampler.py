@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import NeighborSampler, SampledBatch
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import NeighborSampler, SampledBatch
 from nodewise.errors import GraphError, InputError
 
 NODES = 40

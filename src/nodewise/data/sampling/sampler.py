@@ -19,8 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampling_kernels import number_nodes, sample_edges
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.kernels import number_nodes, sample_edges
 from nodewise.errors import InputError
 from nodewise.randomness import splitmix64
 

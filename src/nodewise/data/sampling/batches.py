@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.sampler import IntArray, NeighborSampler, SampledBatch
+from nodewise.data.sampling.sampler import IntArray, NeighborSampler, SampledBatch
 from nodewise.randomness import FrozenRandom
 
 Item = TypeVar("Item")

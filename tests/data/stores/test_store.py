@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
-from nodewise.data.store import GraphStore
-from nodewise.data.store_meta import is_store
-from nodewise.data.store_writer import StoreWriter
+from nodewise.data.stores.meta import is_store
+from nodewise.data.stores.store import GraphStore
+from nodewise.data.stores.writer import StoreWriter
 from nodewise.errors import GraphError, InputError
 
 NODES, WIDTH = 10, 3
@@ -169,7 +169,7 @@ def test_a_damaged_meta_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_numbers_are_checked_across_blocks(tmp_path: Path) -> None:
-    from nodewise.data.mapped import GrowingArray, checks_of, open_mapped, read_blocks
+    from nodewise.data.stores.mapped import GrowingArray, checks_of, open_mapped, read_blocks
 
     path = tmp_path / "a.npy"
     with GrowingArray(path, np.int32) as array:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nodewise.data.columns import SOURCE, TARGET
 from nodewise.data.options import Roles
 from nodewise.data.sources.cells import names_in, numbers_in, positions
 from nodewise.data.sources.source import SourceTable, among
+from nodewise.data.tables.columns import SOURCE, TARGET
 from nodewise.errors import TableError
 
 

@@ -8,10 +8,10 @@ from shlex import quote
 
 import numpy as np
 
-from nodewise.data.columns import edge_roles, node_roles
 from nodewise.data.options import Roles
 from nodewise.data.sources.cells import names_in, positions
 from nodewise.data.sources.source import Source
+from nodewise.data.tables.columns import edge_roles, node_roles
 from nodewise.errors import NodewiseError, TableError
 
 _KNOWN = 0.5  # of the ends of edges are ids of nodes

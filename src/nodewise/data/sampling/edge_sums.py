@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampling_kernels import sum_edges
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.kernels import sum_edges
 
 IntArray = NDArray[np.integer[Any]]
 

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nodewise.data.edges import Edges
 from nodewise.data.encoders.degree import DegreeColumn
 from nodewise.data.encoders.encoder import Encoder
 from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.nodes import GivenSplit, Labels, unlabeled_flag
 from nodewise.data.options import Roles
-from nodewise.data.preprocessing import EncodedTable, Preprocessing
 from nodewise.data.sources.cells import looks_missing
 from nodewise.data.sources.source import Source, counted, listed
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.nodes import GivenSplit, Labels, unlabeled_flag
+from nodewise.data.tables.preprocessing import EncodedTable, Preprocessing
 
 _FEW = 6  # columns that are named and not counted
 _ONE = {

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodewise.data.edges import connect
 from nodewise.data.published.readers import undirected
+from nodewise.data.tables.edges import connect
 
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30)
 

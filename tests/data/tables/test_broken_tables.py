@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import nodewise as nw
 from nodewise.errors import TableError
-from tests.data.broken_tables import CASES, EDGES, LABEL, NODES, BrokenTable
+from tests.data.tables.broken_tables import CASES, EDGES, LABEL, NODES, BrokenTable
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

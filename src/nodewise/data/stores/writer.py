@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nodewise.data.mapped import GrowingArray
-from nodewise.data.store import PREPROCESSING, GraphStore
-from nodewise.data.store_meta import FORMAT, META
+from nodewise.data.stores.mapped import GrowingArray
+from nodewise.data.stores.meta import FORMAT, META
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
 from nodewise.errors import GraphError
 from nodewise.io import write_json
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import nodewise as nw
-from nodewise.data.columns import edge_roles, node_roles
 from nodewise.data.options import Roles
 from nodewise.data.sources.open_source import FrameSource
+from nodewise.data.tables.columns import edge_roles, node_roles
 from nodewise.errors import TableError
 
 COUNT = 60

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.encoder import Encoder
 from nodewise.data.encoders.numeric import NumericColumn
-from nodewise.data.nodes import Labels
 from nodewise.data.sources.cells import names_in
 from nodewise.data.sources.source import SourceTable, counted
+from nodewise.data.tables.nodes import Labels
 
 _SHARE = 0.99  # of the labeled nodes have the label that their value says
 _OF_A_CLASS = 0.95  # the same, as a mean over classes: one large class is easily right
