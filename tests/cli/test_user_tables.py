@@ -198,7 +198,10 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("runs.task.sensible_split", "runs.task.hold_out", "data.datasets.load_dataset"):
         monkeypatch.setattr(f"nodewise.{name}", lambda *_: pytest.fail("drawn"))
+    with pytest.raises(pytest.fail.Exception, match="drawn"):
+        invoke(*TRAIN, "--out", "again")
     done("predict", "run", "--out", "labels.csv")
+    assert len(pd.read_csv("labels.csv")) == len(pd.read_csv("nodes.csv"))
 
 
 def test_the_option_and_the_key_of_earlier_releases_still_work(here: Path) -> None:

@@ -10,7 +10,6 @@ import torch
 from nodewise.data.sampling.csc import CscGraph
 from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
-from nodewise.data.stores.meta import is_store
 from nodewise.data.stores.store import GraphStore
 from nodewise.data.stores.writer import StoreWriter
 from nodewise.errors import GraphError, InputError
@@ -55,13 +54,6 @@ def test_a_store_gives_back_what_was_written(tmp_path: Path) -> None:
     assert store.ids() == NAMES and store.ids(2, 4) == NAMES[2:4] and store.ids(9) == NAMES[9:]
 
 
-def test_blocks_do_not_change_the_files(tmp_path: Path) -> None:
-    one, other = write(tmp_path / "a", block=3), write(tmp_path / "b", block=10)
-    assert one.sha256 == other.sha256
-    for file in one.folder.glob("*.npy"):
-        assert file.read_bytes() == (other.folder / file.name).read_bytes()
-
-
 def test_rows_of_some_nodes_are_taken(tmp_path: Path) -> None:
     store = write(tmp_path / "s")
     for nodes in ([7, 0, 7], [], np.array([3], np.int32), torch.tensor([9])):
@@ -86,38 +78,6 @@ def test_nodes_without_names_are_called_by_their_numbers(tmp_path: Path) -> None
         store = writer.finish()
     assert store.ids(1) == [1, 2] and store.y.tolist() == [-1, -1, -1] and store.split is None
     assert store.num_edges == 0
-
-
-def test_integers_as_names_stay_integers(tmp_path: Path) -> None:
-    with StoreWriter(tmp_path, 2, "p", ids="integers") as writer:
-        writer.add_nodes(np.ones((2, 1)), ids=[30, -4])
-        writer.add_edges([1, 0], [1])
-        assert writer.finish().ids() == [30, -4]
-
-
-def test_a_store_that_is_written_anew_is_none_until_it_is_complete(tmp_path: Path) -> None:
-    before = write(tmp_path)
-    with StoreWriter(tmp_path, 2, "p") as writer:
-        writer.add_nodes(np.ones((1, 1)))
-    assert not is_store(tmp_path)
-    with pytest.raises(GraphError, match="was not completed"):
-        GraphStore.open(tmp_path)
-    np.testing.assert_array_equal(before.x, X)  # who has it open keeps it
-
-
-def test_what_is_missing_at_the_end_is_named(tmp_path: Path) -> None:
-    with StoreWriter(tmp_path, 2, "p") as writer:
-        writer.add_nodes(np.ones((2, 1)))
-        with pytest.raises(GraphError, match="colptr: must have 3 entries"):
-            writer.finish()
-    assert not is_store(tmp_path)
-
-
-def test_features_that_are_not_finite_are_refused(tmp_path: Path) -> None:
-    with StoreWriter(tmp_path, 4, "pq") as writer:
-        writer.add_nodes(np.ones((2, 2)))
-        with pytest.raises(GraphError, match=r"x\[3, 0\]: must be finite"):
-            writer.add_nodes([[1.0, 2.0], [np.nan, 1.0]])
 
 
 def test_a_folder_that_is_no_store_is_refused(tmp_path: Path) -> None:
@@ -166,17 +126,3 @@ def test_a_damaged_meta_file_is_refused(tmp_path: Path) -> None:
         path.write_text(damage)
         with pytest.raises(GraphError, match="cannot be read"):
             GraphStore.open(tmp_path)
-
-
-def test_numbers_are_checked_across_blocks(tmp_path: Path) -> None:
-    from nodewise.data.stores.mapped import GrowingArray, checks_of, open_mapped, read_blocks
-
-    path = tmp_path / "a.npy"
-    with GrowingArray(path, np.int32) as array:
-        array.append([0, 1, 2])
-        array.append([3, 9])
-        array.close()
-    mapped = open_mapped(path, "i", (None,))
-    assert [block.tolist() for block in read_blocks(path, mapped, 2)] == [[0, 1], [2, 3], [9]]
-    with pytest.raises(GraphError, match=r"a\[4\]"):
-        checks_of(path).index_blocks("a", read_blocks(path, mapped, 2), bound=9)
