@@ -24,7 +24,7 @@ from nodewise.data.splits.split import Split
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
-from nodewise.runs.folder import open_run
+from nodewise.runs.open_run import open_run
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
