@@ -169,7 +169,7 @@ def train(
 
 
 def _default_recipe(make: TaskMaker) -> str:
-    """The recipe where none is named: `auto` for tables of one's own, read by one process."""
+    """The recipe where none is named: `auto` for the user's tables, trained by one process."""
     alone = make.resources.processes.count == 1
     return "auto" if "files" in make.source and alone else "nodewise"
 
