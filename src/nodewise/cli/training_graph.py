@@ -98,7 +98,7 @@ def keys_of_graph(
 
     Args:
         labels: The graph's labels.
-        load: Loads the recipe from keys that the graph decides; recipe and user go before them.
+        load: Loads the recipe with keys that the graph decides; recipe and user override them.
         quiet: Whether to print nothing.
     """
     from nodewise.training.metrics import default_metric
