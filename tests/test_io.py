@@ -24,7 +24,7 @@ from nodewise.io import (
     save_tensors,
     write_json,
 )
-from nodewise.runs.folder import lock_folder
+from nodewise.runs.open_run import lock_folder
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "n": torch.tensor(3), "none": torch.empty(0)}
 

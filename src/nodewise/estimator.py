@@ -22,8 +22,9 @@ from nodewise.data.node_index import node_index
 from nodewise.errors import InputError, SplitError, UnknownNameError
 from nodewise.experiments.auto.selection import choose_into
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
-from nodewise.runs.folder import RunFolder, open_run
+from nodewise.runs.folder import RunFolder
 from nodewise.runs.interrupts import asking_to_stop
+from nodewise.runs.open_run import open_run
 from nodewise.runs.progress import choosing_progress, epoch_progress
 from nodewise.runs.run import Callbacks, Factory, Task, train, train_in
 from nodewise.runs.saved import SavedRun, load_run

@@ -37,7 +37,7 @@ T = TypeVar("T")
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block ends, and vanishes if it fails.
 
-    The temporary file lies in the same folder, since only within one file system is a rename
+    The temporary file is in the same folder, since only within one file system is a rename
     atomic. It is opened by name and not by `tempfile`, whose files other users may not read. What
     a killed process has left of the same file is deleted.
     """

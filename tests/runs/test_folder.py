@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from nodewise.errors import RunError
 from nodewise.io import load_tensors
-from nodewise.runs.folder import lock_folder, open_run
+from nodewise.runs.open_run import lock_folder, open_run
 from nodewise.runs.run import Callbacks, train_in
 from tests.training.tasks import small_task
 

@@ -47,11 +47,11 @@ class _Listener(Aggregator):
     def __init__(self, aggregator: Aggregator) -> None:
         super().__init__()
         self.rule, self.aggregator = aggregator.rule, aggregator
-        self.heard: list[tuple[Messages, AggregationInputs]] = []
+        self.received: list[tuple[Messages, AggregationInputs]] = []
 
     def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
         """What the other returns."""
-        self.heard.append((messages, inputs))
+        self.received.append((messages, inputs))
         out: Tensor = self.aggregator(messages, inputs)
         return out
 
@@ -141,7 +141,7 @@ def _listen(
     listener = _Listener(twin.aggregator)
     twin.aggregator = listener
     twin(rows, block)
-    return listener.heard[-1]
+    return listener.received[-1]
 
 
 def _weights(

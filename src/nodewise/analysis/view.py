@@ -213,7 +213,7 @@ class View:
         return analyze_graph(self._frame, self.levels, self.clusters)
 
     def map(self) -> pd.DataFrame:
-        """Where nodes stand on two maps: the first two principal axes of rows of all nodes.
+        """The places of nodes on two maps: the first two principal axes of rows of all nodes.
 
         Columns: `id`; `x` and `y` of the input of the last layer; `local_x` and `local_y` of the
         local models, zero where nothing is localized at nodes.
@@ -260,7 +260,7 @@ class View:
         return none if local is None else local.principal_and_global(count)
 
     def global_on_map(self) -> tuple[float, float]:
-        """Where the global model stands among the local ones: at `local_x` and `local_y`.
+        """The place of the global model among the local ones: its `local_x` and `local_y`.
 
         Raises:
             InputError: The model has no layers to look into.

@@ -50,7 +50,7 @@ class StoreRequest:
         from nodewise.data.streaming.budget import Budget
         from nodewise.data.streaming.convert import check_free
         from nodewise.models.memory import memory_budget
-        from nodewise.runs.folder import lock_folder
+        from nodewise.runs.open_run import lock_folder
 
         budget = Budget(memory_budget(self.memory))
         check_free(self.to, self.force)

@@ -42,7 +42,7 @@ def evaluate(
 ) -> None:
     """Load a trained model, compute its scores again, and print them beside the recorded ones.
 
-    Beside them stand 95 % intervals (Wilson's for accuracy, DeLong's for ROC AUC, a jackknife for
+    Next to them are 95 % intervals (Wilson's for accuracy, DeLong's for ROC AUC, a jackknife for
     others), and the controls of `nodewise train`: the majority class, and the features alone.
 
     **Examples**

@@ -33,6 +33,10 @@ Edges = Annotated[
     Path | None,
     typer.Option("--edges", help="Table of edges: a row has both ends.", rich_help_panel=PANEL),
 ]
+OtherDataset = Annotated[
+    str | None,
+    typer.Option("--dataset", help="A data set with the same features, instead of the run's."),
+]
 
 
 # By the parameter of a command, called after its first flag: --split is another option there.

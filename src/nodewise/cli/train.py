@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.choosing import requested_task
+from nodewise.cli.choosing import requested_task, with_auto_options
 from nodewise.cli.engine_options import engine_settings, stored_source, with_engine_options
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
 from nodewise.cli.options import (
@@ -54,28 +54,6 @@ AnyRecipe = Annotated[
         "settings (default: auto for your own tables, nodewise for a data set).",
     ),
 ]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        help="The time that auto may take: 90s, 5m, 2h (default: 100s for fewer than 5,000 nodes "
-        "and 100,000 edges, else 270s).",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="How many candidates auto trains side by side (default: by cores and edges).",
-    ),
-]
-Refit = Annotated[
-    bool,
-    typer.Option(
-        "--refit/--no-refit", help="Whether auto's model learns from validation nodes too."
-    ),
-]
 Runs = Annotated[
     int | None,
     typer.Option("--runs", min=1, help="The number of runs, in OUT/seed-S, OUT/seed-S+1, ..."),
@@ -97,15 +75,14 @@ Track = Annotated[
 
 @with_graph_options
 @with_engine_options
+@with_auto_options
 def train(
     tables: Mapping[str, Any],
     batching: Mapping[str, Any],
+    choosing: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = None,
-    budget: Budget = None,
-    refit: Refit = True,
-    workers: Workers = None,
     runs: Runs = None,
     seed: Seed = 0,
     settings: Set = None,
@@ -167,16 +144,16 @@ def train(
 
     device = local_device(device)
     source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
+    auto = AutoOptions(**choosing)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
     fixed = parse_settings([*with_keys(settings, **keys), *engine_settings(batching)])
-    auto = AutoOptions(budget, workers, refit)
     with joined_processes(device) as processes:
         quiet = quiet or not processes.is_first
         resources = Resources(workers=batching["sampling_workers"], processes=processes)
         make = TaskMaker(source, root, device, resources)
-        known = source.get("dataset")
-        request = TrainRequest(model, recipe or _default_recipe(make), fixed, seed, known, auto)
+        recipe, known = recipe or _default_recipe(make), source.get("dataset")
+        request = TrainRequest(model, recipe, fixed, seed, known, auto)
         request.recipes()  # a wrong flag should not wait for a graph to load
         folder = out or Path("runs") / _run_name(make, request)
         make_tracker(track, folder, seed).close()  # fails here rather than after training
@@ -192,7 +169,7 @@ def train(
 
 
 def _default_recipe(make: TaskMaker) -> str:
-    """The recipe where none is named: `auto` for tables of one's own, read by one process."""
+    """The recipe where none is named: `auto` for the user's tables, trained by one process."""
     alone = make.resources.processes.count == 1
     return "auto" if "files" in make.source and alone else "nodewise"
 

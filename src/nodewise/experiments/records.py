@@ -19,7 +19,8 @@ from nodewise.experiments.run_record import RUN_FIELDS
 from nodewise.experiments.runner import ExpectedRecord, Job
 from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_of_cells
 from nodewise.experiments.table import Key, Line, Record, RecordTable
-from nodewise.runs.folder import CONFIG, RunFolder, first_difference
+from nodewise.runs.folder import CONFIG, RunFolder
+from nodewise.runs.open_run import first_difference
 from nodewise.runs.run import RESULTS_VERSION
 from nodewise.training.recipe import current_settings
 

@@ -100,7 +100,7 @@ class TrainRequest:
         return None if self.model is None and self.is_auto else str(self.model or MODEL)
 
     def recipes(self, of_graph: Mapping[str, Any] | None = None) -> list[Recipe]:
-        """All recipes that may be used, which checks the settings before a graph is loaded.
+        """All recipes that may be used; a wrong setting is an error before a graph is loaded.
 
         Args:
             of_graph: Keys that the graph decides, once it is loaded.

@@ -80,7 +80,7 @@ class Explored:
     def places(self, state: State) -> NDArray[np.float64]:
         """The places of all nodes; on the map of local weights, the global model's comes last.
 
-        Until t-SNE has a first layout they stand on the principal axes.
+        Before the first layout of t-SNE they are those on the principal axes.
         """
         points = self.background.points(state.map) if state.layout == "tsne" else None
         return self._principal[state.map] if points is None else points

@@ -116,5 +116,5 @@ def member_rows(found: NodeAnalysis) -> list[list[str]]:
 
 
 def note(key: str, found: NodeAnalysis) -> str:
-    """What stands below a figure."""
+    """The caption of a figure."""
     return LEGEND + left_out(found) if key == "neighborhood" else ""

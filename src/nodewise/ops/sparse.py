@@ -25,7 +25,7 @@ class ColumnMajor(NamedTuple):
     Attributes:
         ccol: Column f's entries are `ccol[f]` to `ccol[f + 1]`, int32, shape (width + 1,).
         row: The row of each entry, int32, shape (nnz,).
-        entry: Where each entry stands among the rows' entries, int64, shape (nnz,).
+        entry: The place of each entry among the rows' entries, int64, shape (nnz,).
     """
 
     ccol: Tensor

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-from filelock import FileLock, Timeout
 from torch import Tensor
 
 from nodewise.checked import checked
@@ -31,7 +27,6 @@ from nodewise.io import (
     reading,
     replacing,
     save_tensors,
-    sweep_parts,
     write_bytes,
     writing,
 )
@@ -51,7 +46,7 @@ from nodewise.runs.manifest import (
     write_manifest,
 )
 from nodewise.training.loop import Epoch, Tensors
-from nodewise.training.recipe import check_settings, current_settings, default_settings
+from nodewise.training.recipe import check_settings, current_settings
 
 if TYPE_CHECKING:
     from nodewise.data.tables.preprocessing import Preprocessing
@@ -59,7 +54,7 @@ if TYPE_CHECKING:
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
 PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
 CANDIDATES = "candidates"  # the folder of the runs from which one is chosen
-_CHECKPOINT = Path("checkpoint") / "last.safetensors"
+CHECKPOINT = Path("checkpoint") / "last.safetensors"
 _FILES = (CONFIG, PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
 
 
@@ -241,11 +236,11 @@ class RunFolder:
         """Write the history, then the checkpoint, so that the history lacks no epoch."""
         self._flush()
         about = {**about, "files": self._begun(about["epoch"])}
-        save_tensors(self.path / _CHECKPOINT, tensors, about)
+        save_tensors(self.path / CHECKPOINT, tensors, about)
 
     def _checkpoint(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; what it names is as it was then, perhaps with later epochs."""
-        path, way_out = self.path / _CHECKPOINT, "restore it, or delete the folder and train again"
+        path, way_out = self.path / CHECKPOINT, "restore it, or delete the folder and train again"
         if not path.exists():
             return None
         tensors, about = load_tensors(path)
@@ -301,7 +296,7 @@ class RunFolder:
         self._flush()
         save_tensors(self.path / MODEL, weights, {"model": result["model"]})
         self.seal(json_bytes(result))
-        (self.path / _CHECKPOINT).unlink(missing_ok=True)
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def seal(self, result: bytes) -> None:
         """Write the manifest of all files, and then `result.json`, whose bytes are given."""
@@ -352,97 +347,3 @@ def _current(content: Any) -> Any:
     if isinstance(graph, dict) and isinstance(graph.get("options"), dict):
         content = {**content, "graph": {**graph, "options": current_options(graph["options"])}}
     return content
-
-
-@contextmanager
-def lock_folder(path: Path) -> Iterator[None]:
-    """Create a folder, and lock it for this process.
-
-    Raises:
-        RunError: Another process has locked it, or it cannot be created or written to.
-    """
-    lock = FileLock(path / ".lock")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        # flock: the system releases the lock when the process ends, also when it is killed.
-        lock.acquire(timeout=0)
-        for folder in (path, (path / _CHECKPOINT).parent):
-            sweep_parts(folder)
-    except Timeout as error:
-        raise RunError(
-            str(path),
-            "another process is working on this run",
-            way_out="wait for it, or choose another folder",
-        ) from error
-    except OSError as error:
-        raise RunError(
-            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
-def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """Lock a run's folder; create it, or check that its run has this very configuration.
-
-    Raises:
-        RunError: Another process works in the folder, or it holds another run.
-    """
-    with lock_folder(path):
-        folder = RunFolder(path)
-        _match(folder, dict(config))
-        yield folder
-
-
-def _match(folder: RunFolder, config: dict[str, Any]) -> None:
-    path = folder.path / CONFIG
-    if not path.exists():
-        with writing(path), replacing(path) as stream:
-            tomli_w.dump(config, stream)
-    else:
-        check_config(folder, config)
-
-
-def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
-    """Check that a folder's run has this very configuration.
-
-    Raises:
-        RunError: It has another; the error names the first key that differs.
-    """
-    difference = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
-    if difference is not None:
-        raise RunError(
-            str(folder.path),
-            f"holds a run with {difference}",
-            way_out="choose another folder with --out, or ask for the same run",
-        )
-
-
-def first_difference(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
-    """The first key in which two configurations differ, as `key = found, not asked`; else None.
-
-    A key of a recipe that was unknown when a run was trained had its default. The package's version
-    is recorded and not compared: `results_version` says whether results differ.
-    """
-    one, other = (
-        _flat({**config, "settings": {**default_settings(), **config.get("settings", {})}})
-        for config in (found, asked)
-    )
-    for key in sorted((one.keys() | other.keys()) - {"nodewise"}):
-        if one.get(key) != other.get(key):
-            _, of_file, what = key.partition("graph.files_sha256.")
-            if of_file and one.get(key) and other.get(key):
-                return f"another version of {one.get(f'graph.files.{what}')}"
-            return f"{key} = {one.get(key)!r}, not {other.get(key)!r}"
-    return None
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat = {}
-    for key, value in table.items():
-        inner = _flat(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
-        flat.update({f"{prefix}{name}": leaf for name, leaf in inner.items()})
-    return flat

@@ -1,7 +1,7 @@
 """A finished run's manifest: the SHA-256 of each of its files, and of what rebuilds its model.
 
-It tells a file that was edited, damaged or exchanged from what training wrote. It does not tell who
-wrote it: somebody who can write into the folder can write another manifest, too.
+It shows that a file was edited, damaged or exchanged after training. It does not show who wrote a
+file: whatever can write into the folder can write another manifest, too.
 """
 
 from __future__ import annotations

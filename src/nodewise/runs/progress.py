@@ -68,7 +68,7 @@ def epoch_progress(
         quiet: Show nothing.
         lines: Whether to print lines where there is no terminal.
     """
-    with _progress(quiet, lines, "state") as (progress, tell):
+    with _progress(quiet, lines, "state") as (progress, report):
         task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
         began, count = perf_counter(), 0
 
@@ -80,7 +80,7 @@ def epoch_progress(
             state = _state(line, rule.metric, speed)
             progress.update(task, total=total, completed=done, state=state)
             left = duration((total - done) / speed)
-            tell(f"{description}: epoch {done}, {state}, about {left} left")
+            report(f"{description}: epoch {done}, {state}, about {left} left")
 
         yield show
 
@@ -94,12 +94,12 @@ def choosing_progress(budget: float, quiet: bool, lines: bool = False) -> Iterat
         quiet: Show nothing.
         lines: Whether to print lines where there is no terminal.
     """
-    with _progress(quiet, lines, counts=False) as (progress, tell):
+    with _progress(quiet, lines, counts=False) as (progress, report):
         bar = progress.add_task("choosing", total=budget)
 
         def show(what: str, used: float, budget: float) -> None:
             progress.update(bar, description=what, completed=used, total=budget)
-            tell(f"{what}, {used:.0f} of {budget:.0f} s")
+            report(f"{what}, {used:.0f} of {budget:.0f} s")
 
         yield show
 
@@ -123,8 +123,8 @@ def _progress(
 ) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """A bar, and a function that prints lines where there is no terminal for it."""
     progress = make_progress(quiet, *fields, counts=counts)
-    with progress, _printed(lines and not quiet and progress.disable) as tell:
-        yield progress, tell
+    with progress, _printed(lines and not quiet and progress.disable) as report:
+        yield progress, report
 
 
 @contextmanager
@@ -132,14 +132,14 @@ def _printed(wanted: bool) -> Iterator[Callable[[str], None]]:
     """Yield a function that prints the newest text every few seconds, and at the end."""
     newest, printed, at = "", "", perf_counter()
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         nonlocal newest, printed, at
         newest = text
         if wanted and perf_counter() - at >= _BETWEEN_LINES:
             print(text, flush=True)
             printed, at = text, perf_counter()
 
-    yield tell
+    yield report
     if wanted and newest != printed:
         print(newest, flush=True)
 

@@ -24,7 +24,7 @@ from nodewise.data.splits.split import Split
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
-from nodewise.runs.folder import open_run
+from nodewise.runs.open_run import open_run
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from nodewise.data.tables.preprocessing import Preprocessing
 
 
-# Raised by a change that alters results by more than rounding or another draw from the same
-# distribution, so that records from before and after it are not mixed. A test notices such changes.
+# Increased by a change that alters results by more than rounding or another draw from the same
+# distribution, so that records from before and after it are not mixed. A test fails otherwise.
 RESULTS_VERSION = 1
 
 
@@ -58,7 +58,7 @@ class Refit:
     """How a chosen model is trained once more, on training and validation nodes together.
 
     Attributes:
-        epochs: For so many epochs: there are no nodes left to choose one.
+        epochs: How many epochs; no nodes are left on which one could be chosen.
         scores: The scores on validation nodes from before, by their names in a record.
         temperature: The temperature from before, if the recipe asks for one.
     """
@@ -89,7 +89,7 @@ class Task:
             read from tables.
         known_sha256: The graph's fingerprint, if it was computed before.
         refit: Set where the model learns from validation nodes too.
-        resources: With what it is trained; they do not change results.
+        resources: The processes, threads and time of training; they do not change results.
     """
 
     data: Data
@@ -256,10 +256,10 @@ def train_in(
 
 
 def follow(task: Task, seed: int, callbacks: Callbacks | None = None) -> dict[str, Any]:
-    """Train along with the first process, which calls `train_in`; returns what it keeps.
+    """Train in a further process, while the first one calls `train_in`; returns the record.
 
-    Only the first process has a folder, so that files are written once. Its record lacks the scores
-    if this training was needed.
+    Only the first process has a folder, so that files are written once. The record of a further one
+    lacks the scores, unless the run was finished before.
     """
     record: dict[str, Any] | None = task.resources.processes.of_first(None)
     return train(task, seed, None, callbacks).record if record is None else dict(record)
@@ -345,7 +345,7 @@ def record_of(
 
 
 def _refitted(task: Task) -> dict[str, Any]:
-    """What a record has instead, where the model has learned from validation nodes too."""
+    """The fields of a record that a refit replaces: the scores are those from before it."""
     assert task.refit is not None
     about = {**task.refit.scores, "refit_epochs": task.refit.epochs}
     return about if len(task.split.test) else {**about, "intervals": {}}

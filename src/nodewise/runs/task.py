@@ -80,13 +80,13 @@ def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu"
 
 @dataclass(frozen=True)
 class TaskMaker:
-    """Makes tasks of one graph in any process, which reads it once.
+    """Makes tasks of one graph, which each process reads once.
 
     Attributes:
         source: Where graph and split come from, for `load_source`.
         root: The folder of raw files.
         device: Where to compute.
-        resources: With what its tasks are trained.
+        resources: The processes, threads and time of its tasks.
     """
 
     source: Mapping[str, Any]

@@ -44,7 +44,7 @@ def cached(
     Args:
         name: The data set, and the cache file's name.
         files: Its raw files.
-        root: The data root they lie under.
+        root: The data root that their paths start from.
         build: Reads, verifies and parses the raw files.
     """
     path = cache_folder() / "processed" / f"{name}.safetensors"

@@ -20,7 +20,7 @@ _END = ".npy"
 class NpzMembers(Mapping[str, NDArray[Any]]):
     """The arrays by name: members that are no arrays, and those of Python objects, are left out.
 
-    Headers are read at once, which takes no memory. Data are read when somebody asks for them, and
+    Headers are read at once, which takes no memory. An array is read when it is first used, and
     only if the archive has as many bytes as the header says: NumPy would first make room for all.
     It is a context manager, which closes the file.
 

@@ -77,6 +77,6 @@ def _nodes(file: InputFile) -> TextSource:
 
 
 def edges_beside(path: Path) -> Path:
-    """Where the edges of such a file of nodes lie."""
+    """The path of the edges that belong to such a file of nodes."""
     old = next(ending for ending in sorted(_ENDINGS, key=len) if path.name.endswith(ending))
     return path.with_name(path.name.removesuffix(old) + _ENDINGS[old])

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from tokenize import TokenError  # of numpy, where a header is no Python
-from types import TracebackType
 from typing import Any, Final, Self
 
 import numpy as np
@@ -64,12 +63,7 @@ class GrowingArray:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stream.close()
 
     def _write_header(self) -> None:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from nodewise.errors import DivergedError
 from nodewise.experiments.auto.candidates import Candidate
 from nodewise.models.zoo import find_row
-from nodewise.runs.folder import CONFIG, RunFolder, check_config
+from nodewise.runs.folder import CONFIG, RunFolder
+from nodewise.runs.open_run import check_config
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import load_run
 from nodewise.training.early_stopping import Best, line_score

@@ -12,7 +12,7 @@ from typing import Any, NotRequired, TypedDict
 from nodewise.checked import checked
 from nodewise.errors import RunError
 from nodewise.io import read_json, write_json
-from nodewise.runs.folder import first_difference, lock_folder
+from nodewise.runs.open_run import first_difference, lock_folder
 
 SEARCH = "search.json"
 

@@ -98,7 +98,7 @@ def rounded(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_study(folder: Path, seed: int) -> Study:
-    """The study of a folder, which nobody else uses, or a new one.
+    """The study of a folder that no other process uses, or a new one.
 
     Raises:
         InputError: optuna is not installed.
@@ -146,7 +146,7 @@ def _check_trials(study: Study, search: Search) -> None:
         records = [RunFolder(job.folder).result for job in jobs if trial.state.is_finished()]
         known = [record for record in records if record is not None]
         if len(known) < search.runs:
-            continue  # it diverged, or somebody has deleted its runs
+            continue  # it diverged, or its runs were deleted
         settings = [jobs[0].settings.items() <= record["settings"].items() for record in known]
         if not all(settings) or trial.value != fmean(map(record_score, known)):
             number = trial.number
