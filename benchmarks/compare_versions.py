@@ -93,6 +93,9 @@ def main() -> None:
     parser.add_argument("--jobs", nargs="+", default=["LGCN", "LGIN", "LGAT", "squares", "edges"])
     parser.add_argument("--repeats", type=int, default=25)
     args = parser.parse_args()
+    for path in (args.before, args.after):
+        if not os.path.isdir(os.path.join(path, "nodewise")):
+            parser.error(f"{path} holds no package `nodewise`")  # else the installed one is timed
     children = [start(os.path.abspath(path), args.dataset) for path in (args.before, args.after)]
     figures: dict[str, dict[str, float]] = {}
     for name in args.jobs:
