@@ -80,7 +80,7 @@ def cache_facts(index: Tensor, found: Facts) -> None:
 
 
 def check_index(
-    name: str, index: Tensor, bound: int, *, of: str = "rows", count: int | None = None
+    name: str, index: Tensor, bound: int, of: str = "rows", count: int | None = None
 ) -> None:
     """Check that all numbers are from 0 to bound - 1.
 
@@ -169,20 +169,19 @@ class Typed(Protocol):
         """The type."""
 
 
-def check_dtype(expected: torch.dtype, **tensors: Typed | None) -> None:
-    """Check that tensors are of one precision.
+def check_dtype(expected: torch.dtype, name: str, tensor: Typed | None) -> None:
+    """Check that a tensor is of the precision of the rest.
 
     Raises:
-        InputError: One is not.
+        InputError: It is not.
     """
-    for name, tensor in tensors.items():
-        if tensor is not None and tensor.dtype != expected:
-            raise InputError(
-                name,
-                f"must be {expected}, like the rest",
-                value=str(tensor.dtype),
-                way_out=f"convert it with .to({expected})",
-            )
+    if tensor is not None and tensor.dtype != expected:
+        raise InputError(
+            name,
+            f"must be {expected}, like the rest",
+            value=str(tensor.dtype),
+            way_out=f"convert it with .to({expected})",
+        )
 
 
 def check_sparse(name: str, crow: Tensor, col: Tensor, values: Tensor, width: int) -> None:

@@ -237,7 +237,7 @@ def check_precision(name: str, x: Features | Tensor, weight: Tensor) -> None:
         InputError: It is not; autocast converts types by itself.
     """
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
-        check_dtype(weight.dtype, **{name: x})
+        check_dtype(weight.dtype, name, x)
     if x.device != weight.device:
         raise InputError(
             name,
