@@ -102,7 +102,7 @@ def check_regular(path: Path) -> None:
 
 
 def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What JSON says.
+    """The content of a JSON text.
 
     Args:
         content: The text.
@@ -118,7 +118,7 @@ def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | Non
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """What TOML says.
+    """The content of a TOML text.
 
     Raises:
         ValueError: It is not TOML in UTF-8, or nested too deeply.
@@ -167,7 +167,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: Any) -> Any:
-    """What `sealed` was given; content without a seal, of an earlier release, as it is.
+    """The content that `sealed` received; content without a seal, of an earlier release, as it is.
 
     Raises:
         ValueError: It has been changed since it was sealed.

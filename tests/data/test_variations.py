@@ -33,8 +33,8 @@ def test_another_order_of_nodes_is_the_same_graph() -> None:
 
 def test_repeated_edges_occur_twice_in_both_directions() -> None:
     data = graph()
-    pairs, counts = Variation(repeated_edges=7).apply(data).edge_index.unique(
-        dim=1, return_counts=True
+    pairs, counts = (
+        Variation(repeated_edges=7).apply(data).edge_index.unique(dim=1, return_counts=True)
     )
     assert counts.max() == 2 and int((counts == 2).sum()) == 14
     twice = pairs[:, counts == 2]

@@ -1,4 +1,4 @@
-"""What is analyzed: a model and a graph, with names for nodes, classes and features."""
+"""`Subject`: the model and the graph of an analysis, with names of nodes, classes and features."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEAREST = 3
 
 @runtime_checkable
 class Fitted(Protocol):
-    """What holds a finished run, such as a fitted `NodeClassifier`."""
+    """An object that holds a finished run, such as a fitted `NodeClassifier`."""
 
     def as_run(self) -> SavedRun:
         """The run."""

@@ -162,7 +162,7 @@ def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> No
 
 
 class Typed(Protocol):
-    """Whatever has numbers of one type: a tensor, sparse rows."""
+    """An object with numbers of one type: a tensor, sparse rows."""
 
     @property
     def dtype(self) -> torch.dtype:

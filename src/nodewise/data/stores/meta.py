@@ -31,7 +31,7 @@ class StoreMeta(TypedDict):
 
 
 class Reading(TypedDict):
-    """What cannot be seen from a store of the tables that it was made of; see `Summary`."""
+    """Facts about the tables of a store that its arrays do not contain; see `Summary`."""
 
     dropped: dict[str, Count]
     left_out: dict[str, str]

@@ -42,7 +42,7 @@ _MOST_LABELS: Final = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """What a table of nodes says beside features.
+    """The content of a table of nodes besides features.
 
     Attributes:
         names: The numbers of the names.

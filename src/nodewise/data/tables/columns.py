@@ -141,7 +141,7 @@ class Columns:
         self.table, self.options = table, options
 
     def facts(self, column: str) -> ColumnFacts:
-        """What decides whether a column is a feature."""
+        """The facts that decide whether a column is a feature."""
         return ColumnFacts.of(self.table.frame[column], column)
 
     def numbers(self, column: str) -> Encoder:
@@ -191,7 +191,7 @@ def choose(columns: Columns, names: Sequence[str], taken: Collection[str | None]
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What decides whether a column is a feature, and which kind.
+    """The facts that decide whether a column is a feature, and which kind.
 
     Attributes:
         column: The column.
