@@ -146,7 +146,7 @@ def test_pictures_without_records_do_not_stay(tmp_path: Path) -> None:
     assert not (out / "tsne.png").exists()
 
 
-def test_a_picture_of_somebody_else_stays_where_a_suite_has_none(tmp_path: Path) -> None:
+def test_a_picture_of_the_users_stays_where_a_suite_has_none(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN", [0.83])
     (tmp_path / "main.png").write_text("not ours")
     write_results(tmp_path, [read_section(tmp_path, "main")])

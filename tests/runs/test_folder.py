@@ -213,7 +213,7 @@ def test_a_folder_is_created_and_locked_by_one(tmp_path: Path) -> None:
         assert folder.is_dir()
 
 
-def test_a_folder_that_nobody_may_write_to_is_named(
+def test_a_folder_without_write_permission_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
