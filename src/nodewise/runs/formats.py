@@ -17,12 +17,12 @@ from nodewise.training.metrics import METRICS, Metric
 _BEST = ("accuracy", "loss", "epoch", "epoch_accuracy", "epoch_loss", "waited")
 
 
-class VariationConfig(TypedDict, total=False):
+class VariationConfig(TypedDict):
     """The fields of a `Variation`."""
 
-    node_order: Count
-    repeated_edges: Count
-    fill_empty_rows: bool
+    node_order: NotRequired[Count]
+    repeated_edges: NotRequired[Count]
+    fill_empty_rows: NotRequired[bool]
 
 
 class GraphConfig(TypedDict):
