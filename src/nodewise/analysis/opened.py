@@ -147,7 +147,7 @@ def _listen(
 def _weights(
     aggregator: Aggregator, messages: Messages, inputs: AggregationInputs
 ) -> NDArray[np.float64]:
-    """The weight of each message; that of the edge where the aggregation is no weighted sum."""
+    """The weight of each message; that of the edge where the aggregation is not a weighted sum."""
     weight = inputs.block.coefficient
     if isinstance(aggregator, Sum):
         weight = aggregator.weights(inputs, messages.raw)

@@ -99,7 +99,7 @@ class Subject:
             return self.model
         raise InputError(
             "model",
-            "is no stack of layers, so only its predictions can be analyzed",
+            "is not a stack of layers, so only its predictions can be analyzed",
             value=type(self.model).__name__,
             way_out="use view.to_frame(), or a model with layers, such as LGCN",
         )

@@ -103,7 +103,7 @@ def check_numbers(
         highest: The largest that each may be.
 
     Raises:
-        RunError: One is missing, is no number, or beyond the highest.
+        RunError: One is missing, is not a number, or beyond the highest.
     """
     for key in keys:
         value = record.get(key)

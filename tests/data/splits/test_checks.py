@@ -1,4 +1,4 @@
-"""Node numbers and masks that are no split; `tests/data/test_checks.py` has the table of errors."""
+"""Node numbers and masks that are not a split; a table of errors is in `tests/data/test_checks.py`."""
 
 from __future__ import annotations
 

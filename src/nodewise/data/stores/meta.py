@@ -53,7 +53,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `store.json`.
 
     Raises:
-        GraphError: The folder is no store, is not complete, or the file is damaged.
+        GraphError: The folder is not a store, is not complete, or the file is damaged.
     """
     path = folder / META
     if not path.is_file():

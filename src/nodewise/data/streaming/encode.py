@@ -27,7 +27,7 @@ class FittedNodes:
 
     Attributes:
         preprocessing: The encoders; without any, degrees are the features.
-        left_out: The columns that are no features, each with the reason.
+        left_out: The columns that are not features, each with the reason.
         warnings: Columns that copy the label.
     """
 

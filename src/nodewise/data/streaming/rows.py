@@ -36,7 +36,7 @@ from nodewise.data.tables.nodes import (
 )
 from nodewise.data.tables.preprocessing import Preprocessing
 
-# More distinct labels are no classes; they would fill the memory before that could be said.
+# More distinct labels are not classes; they would fill the memory before that could be said.
 _MOST_LABELS: Final = 1 << 20
 
 
