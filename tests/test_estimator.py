@@ -147,7 +147,7 @@ def test_bad_input_is_refused(data: Data) -> None:
 
 def test_what_is_no_graph_and_what_cannot_be_scored_is_refused(data: Data) -> None:
     table = read_graph(edges=pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}))
-    with pytest.raises(GraphError, match=r"no graph of PyTorch Geometric.*GraphTable.*\.data"):
+    with pytest.raises(GraphError, match=r"not a graph of PyTorch Geometric.*GraphTable.*\.data"):
         NodeClassifier("GCN").fit(table)
     trained = NodeClassifier("GCN", settings={"epochs": 2}, random_state=0).fit(data)
     bare = Data(x=data.x, edge_index=data.edge_index, y=data.y)

@@ -1,7 +1,7 @@
 """Files that are written completely or not at all: bytes, JSON, and named tensors.
 
-Whatever reads a file of ours begins here: what is no regular file is never opened, since a pipe
-would wait for a writer, and each way of being damaged is an OSError or a ValueError.
+Every reader of our files begins here: only regular files are opened, since a pipe would wait for a
+writer, and all damage is an OSError or a ValueError.
 """
 
 from __future__ import annotations
@@ -92,17 +92,17 @@ def file_bytes(path: Path) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Check, before it is opened, that a file is no pipe and no device.
+    """Check, before it is opened, that a file is neither a pipe nor a device.
 
     Raises:
         OSError: It is, or there is no such file.
     """
     if path.exists() and not path.is_file():
-        raise OSError("is a folder" if path.is_dir() else "is no regular file")
+        raise OSError("is a folder" if path.is_dir() else "is not a regular file")
 
 
 def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What JSON says.
+    """The content of a JSON text.
 
     Args:
         content: The text.
@@ -118,7 +118,7 @@ def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | Non
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """What TOML says.
+    """The content of a TOML text.
 
     Raises:
         ValueError: It is not TOML in UTF-8, or nested too deeply.
@@ -167,7 +167,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: Any) -> Any:
-    """What `sealed` was given; content without a seal, of an earlier release, as it is.
+    """The content that `sealed` received; content without a seal, of an earlier release, as it is.
 
     Raises:
         ValueError: It has been changed since it was sealed.

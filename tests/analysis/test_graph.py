@@ -40,9 +40,9 @@ def a_table() -> pd.DataFrame:
             "correct": [True, True, True, False, True, None],
             "without_global": ["a", "b", "b", "b", "b", "a"],
             "distance": [6.0, 5.0, 1.0, 2.0, 3.0, 4.0],
-            "degree": [6, 5, 1, 2, 3, 4],
+            "degree": [99, 9, 1, 2, 3, 4],
             "homophily": [0.5] * 6,
-            "confidence": [-6.0, -5.0, -1.0, -2.0, -3.0, np.nan],
+            "confidence": [-99.0, -9.0, -1.0, -2.0, -3.0, np.nan],
         }
     )
 

@@ -71,7 +71,7 @@ def test_a_users_model_of_localized_convs_has_predictions_without_levels() -> No
     assert view.levels == ("node", "edge")
     assert abs(view.probabilities() - view.probabilities(())).max() > 0.01
     assert view.to_frame()["distance"].isna().all()
-    with pytest.raises(InputError, match="no stack of layers"):
+    with pytest.raises(InputError, match="not a stack of layers"):
         view.node(0)
 
 

@@ -98,7 +98,7 @@ def test_a_budget_is_kept(here: Path) -> None:
     ("arguments", "says"),
     [
         (("-m", "GCN-FILM"), "did you mean 'GCN-FiLM'"),
-        (("--budget", "soon"), "--budget: is no time"),
+        (("--budget", "soon"), "--budget: is not a time"),
         (("--set", "lamda_local=1"), "did you mean 'lambda_local'"),
     ],
 )

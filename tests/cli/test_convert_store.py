@@ -47,7 +47,7 @@ def large_tables(rows: int, width: int = 20) -> None:
 MANY = ["--nodes", "many.csv", "--edges", "links.csv", "--label", "y"]
 
 
-def test_tables_become_a_store_and_the_command_that_uses_it_is_told() -> None:
+def test_tables_become_a_store_and_the_command_that_uses_it_is_printed() -> None:
     told = invoke(*KARATE, "--to", "big").stdout
     assert "nodes     35" in told and "use it with: nodewise train --nodes big" in told
     found = answer(*KARATE, "--to", "big", "--force")

@@ -44,7 +44,7 @@ def test_a_name_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
 def test_a_pipe_in_the_place_of_a_recipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "my.toml")
     ended = run("train", "toy", "--recipe", tmp_path / "my.toml")
-    assert ended.returncode == 2 and "is no regular file" in ended.stderr
+    assert ended.returncode == 2 and "is not a regular file" in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 

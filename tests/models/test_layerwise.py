@@ -93,7 +93,7 @@ def test_any_graph(graph: tuple[Tensor, int], name: str, dense: bool, memory: in
     assert_same(trained(name, {}), x if dense else sparse(x), edge_index, memory=memory)
 
 
-def test_watch_is_told_of_all_rows_of_all_stages() -> None:
+def test_watch_receives_all_rows_of_all_stages() -> None:
     seen: list[tuple[int, int]] = []
     x, edge_index = torch.rand(7, 5, dtype=torch.float64), torch.tensor([[0, 1], [1, 2]])
     for options in SETTINGS.values():

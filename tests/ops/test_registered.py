@@ -121,7 +121,7 @@ def test_sums_of_sparse_rows_agree(case: MessageCase, weighted: bool) -> None:
 
 @pytest.mark.parametrize("heads", [1, 5, 8])
 @pytest.mark.parametrize(("targets", "edges"), [(0, 0), (1, 0), (1, 3)])
-def test_messages_to_nobody_and_from_nobody_agree(heads: int, targets: int, edges: int) -> None:
+def test_messages_agree_where_nodes_have_no_edges(heads: int, targets: int, edges: int) -> None:
     torch.manual_seed(3)
 
     def normal(*shape: int) -> Tensor:
@@ -138,9 +138,7 @@ def test_messages_to_nobody_and_from_nobody_agree(heads: int, targets: int, edge
 
 @pytest.mark.parametrize("heads", [1, 8])
 @pytest.mark.parametrize("is_thinned", [False, True])
-def test_crowded_rows_agree_where_nobody_asks_for_their_gradient(
-    heads: int, is_thinned: bool
-) -> None:
+def test_crowded_rows_agree_without_their_gradient(heads: int, is_thinned: bool) -> None:
     case = a_case(0.0, heads=heads)
     rows = replace(sparse(case.x), is_thinned=is_thinned)
     assert rows.is_crowded

@@ -167,7 +167,7 @@ def test_a_damaged_checkpoint_is_a_typed_error(tmp_path: Path) -> None:
 
 def test_a_file_in_the_way_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="no folder"), open_run(tmp_path / "file", {}):
+    with pytest.raises(RunError, match="not a folder"), open_run(tmp_path / "file", {}):
         pass
 
 
@@ -213,7 +213,7 @@ def test_a_folder_is_created_and_locked_by_one(tmp_path: Path) -> None:
         assert folder.is_dir()
 
 
-def test_a_folder_that_nobody_may_write_to_is_named(
+def test_a_folder_without_write_permission_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -222,7 +222,7 @@ def test_a_folder_that_nobody_may_write_to_is_named(
     # Modes of files do not stop the superuser, and tests may run as one.
     monkeypatch.setattr(FileLock, "acquire", refuse)
     with (
-        pytest.raises(RunError, match=r"is no folder to write to \(Permission denied\)"),
+        pytest.raises(RunError, match=r"is not a folder to write to \(Permission denied\)"),
         lock_folder(tmp_path),
     ):
         pass

@@ -72,7 +72,7 @@ def test_an_edited_score_is_not_believed_by_anybody(run: Path, tmp_path: Path) -
             read()
 
 
-def test_changes_can_be_allowed_and_are_told(run: Path) -> None:
+def test_changes_can_be_allowed_with_a_warning(run: Path) -> None:
     edit(run / "config.toml", "layer_norm = false\n", "")
     with pytest.raises(RunError, match=r"config\.toml"):
         load_run(run)

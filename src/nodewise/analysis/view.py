@@ -122,7 +122,7 @@ class View:
         )
 
     def _standing(self, node: int) -> dict[str, Any]:
-        """What the graph says of a node."""
+        """The facts of the graph about a node."""
         subject = self.subject
         degree, homophily = (values[node] for values in self._surroundings)
         return {
@@ -135,7 +135,7 @@ class View:
         }
 
     def _predicted(self, node: int) -> dict[str, Any]:
-        """What is predicted for a node, with all levels and with fewer."""
+        """The predictions for a node, with all levels and with fewer."""
         chances = {k: self._chances(node, levels) for k, levels in SWITCHED.items()}
         return {
             "prediction": self._prediction(node, self.levels),
@@ -289,7 +289,7 @@ class View:
         zero_features: Iterable[Any] = (),
         levels: Iterable[str] | None = None,
     ) -> WhatIf:
-        """What would be predicted for a node if something were not there.
+        """The prediction for a node without an edge, a feature or a level.
 
         Args:
             id: The node's id.

@@ -161,5 +161,5 @@ def bench_epoch(
 
 
 def _engine(graph: GraphTable, model: str, recipe: str) -> Engine:
-    """What `nodewise train` would train."""
+    """The task that `nodewise train` would make."""
     return make_task(graph, model, load_recipe(recipe, model, graph.source["dataset"])).engine()

@@ -30,7 +30,7 @@ BATCH_SIZE: Final = 1024
 
 @dataclass(frozen=True, eq=False)
 class TorchBatch:
-    """What the torch sampler returns; names are those of `SampledBatch`."""
+    """A batch of the torch sampler; names are those of `SampledBatch`."""
 
     n_id: Tensor
     edge_index: Tensor

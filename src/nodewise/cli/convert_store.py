@@ -183,7 +183,7 @@ def _size(folder: Path) -> str:
 
 
 def about_store(store: GraphStore, folder: Path) -> dict[str, Any]:
-    """What `--json` says of a store."""
+    """The object of `--json` for a store."""
     return {
         "store": str(folder),
         "nodes": store.num_nodes,

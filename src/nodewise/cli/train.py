@@ -236,7 +236,7 @@ def _summary(
 
 
 def _choice_fields(choice: dict[str, Any] | None) -> dict[str, Any]:
-    """What `--json` has about a choice: all of `choice.json`, and its main points by name."""
+    """The keys of `--json` about a choice: all of `choice.json`, and its main points by name."""
     if choice is None:
         return {}
     gains = ("localization_gain", "localization_gain_se")

@@ -39,7 +39,7 @@ def check_data(data: Data) -> None:
     if not isinstance(data, Data):
         raise GraphError(
             "data",
-            "is no graph of PyTorch Geometric",
+            "is not a graph of PyTorch Geometric",
             value=type(data).__name__,
             way_out="give a torch_geometric.data.Data; of a GraphTable it is `.data`",
         )

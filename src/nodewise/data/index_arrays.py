@@ -137,7 +137,7 @@ class ArrayChecks:
             arrays: Data, indices, indptr and shape, in this order, by what errors call them.
 
         Raises:
-            InputError: They are no such matrix.
+            InputError: They are not such a matrix.
         """
         (named_data, named_indices, named_indptr, named_shape) = arrays.items()
         rows, columns = self._sizes(*named_shape)

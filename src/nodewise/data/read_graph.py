@@ -101,7 +101,7 @@ def read_opened(
     fitted: Preprocessing | None = None,
     needs_labels: bool = False,
 ) -> GraphTable:
-    """Read a graph from files that have been opened, or from what is no file.
+    """Read a graph from files that have been opened, or from objects in memory.
 
     Args:
         nodes: An `InputFile`, or another form of the nodes that `read_graph` takes.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variation:
-    """What an experiment changes about a graph, after its split is known.
+    """A change of a graph for an experiment, after its split is known.
 
     Attributes:
         node_order: Number the nodes in an order drawn with this seed; 0 keeps the order. A model

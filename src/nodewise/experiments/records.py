@@ -103,7 +103,7 @@ def check_numbers(
         highest: The largest that each may be.
 
     Raises:
-        RunError: One is missing, is no number, or beyond the highest.
+        RunError: One is missing, is not a number, or beyond the highest.
     """
     for key in keys:
         value = record.get(key)
@@ -208,7 +208,7 @@ def _made_with(record: Mapping[str, Any]) -> str | None:
 
 
 def other_versions(runs: Runs, jobs: Iterable[Job]) -> list[str]:
-    """With which versions of nodewise, other than this one, runs were begun or ended."""
+    """The versions of nodewise, other than this one, with which runs were begun or ended."""
     found: set[Any] = set()
     for job in jobs:
         line = runs.lines.get(run_key(job))

@@ -247,5 +247,5 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
 
 
 def run_key(job: Job) -> tuple[str, str, str, int]:
-    """What identifies a suite's run: data set, model, variant and seed."""
+    """The key of a suite's run: data set, model, variant and seed."""
     return str(job.dataset), job.model, job.folder.parent.name, job.seed

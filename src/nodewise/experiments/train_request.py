@@ -33,7 +33,7 @@ class AutoOptions:
         refit: Whether the chosen model learns from validation nodes too.
 
     Raises:
-        InputError: The budget is no time.
+        InputError: The budget is not a time.
     """
 
     budget: str | None = None

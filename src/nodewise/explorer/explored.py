@@ -68,7 +68,7 @@ class Explored:
         return places
 
     def _rows(self, key: str) -> tuple[NDArray[np.float64], Numbers]:
-        """What t-SNE lays out: the rows of a map, and the numbers of those that are drawn.
+        """The input of t-SNE: the rows of a map, and the numbers of those that are drawn.
 
         The global model is the last row on the map of local weights.
         """
@@ -92,12 +92,12 @@ class Explored:
 
     @property
     def colorings(self) -> dict[str, str]:
-        """What nodes can be colored by, with names."""
+        """The quantities that can color nodes, with names."""
         return {k: name for k, name in COLORINGS.items() if k != "distance" or "local" in self.maps}
 
     @property
     def start(self) -> State:
-        """What is shown first."""
+        """The state that is shown first."""
         return State(map=next(iter(self.maps)))
 
     def possible(self, state: State) -> State:

@@ -84,7 +84,7 @@ def detailed(explored: Explored, count: int) -> Numbers:
 
 
 def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> dict[str, Any]:
-    """What the file's script draws from."""
+    """The data that the script of the file draws."""
     scenes = {f"{key} {layout}": State(key, layout) for key in explored.maps for layout in layouts}
     return {
         "ids": explored.ids,

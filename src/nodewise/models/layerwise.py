@@ -34,7 +34,7 @@ Watch = Callable[[int, int], None]
 
 
 class Outputs(NamedTuple):
-    """What a model computes for some nodes.
+    """The outputs of a model for some nodes.
 
     Attributes:
         nodes: Their numbers.

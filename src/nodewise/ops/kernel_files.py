@@ -60,7 +60,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
 
 class KernelFiles:
-    """What Numba keeps on disk for one kernel and this version of Python.
+    """The files of Numba for one kernel and this version of Python.
 
     Args:
         function: The kernel before it was compiled.

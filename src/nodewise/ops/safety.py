@@ -162,7 +162,7 @@ def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> No
 
 
 class Typed(Protocol):
-    """Whatever has numbers of one type: a tensor, sparse rows."""
+    """An object with numbers of one type: a tensor, sparse rows."""
 
     @property
     def dtype(self) -> torch.dtype:
@@ -199,7 +199,7 @@ def check_edges(source: Tensor, ptr: Tensor, num_sources: int, num_targets: int 
     """Check edges sorted by target.
 
     Raises:
-        InputError: A source is no node, or the offsets are not those of the edges.
+        InputError: A source is not a node, or the offsets are not those of the edges.
     """
     check_offsets("ptr", ptr, source.numel(), num_targets)
     check_index("source", source, num_sources, of="sources")

@@ -105,7 +105,7 @@ class SparseRows:
 
     @property
     def cached_visits(self) -> list[Any]:
-        """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
+        """The cache of `nodewise.ops.factored.visits` for these places and some edges."""
         return self._cache.visits
 
     @property
@@ -134,7 +134,7 @@ class SparseRows:
         return self.values.device
 
     def with_values(self, values: Tensor) -> SparseRows:
-        """The same places, other values."""
+        """Rows with the same places and other values."""
         return replace(self, values=values)
 
     def dense(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a run's page shows beyond its scores: confusion, curves, predictions, localization.
+"""The data of a run's page beyond its scores: confusion, curves, predictions, localization.
 
 Everything is computed when training ends and written to `diagnostics.json`; a page only reads it.
 """

@@ -39,7 +39,9 @@ def lock_folder(path: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise RunError(
-            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
+            str(path),
+            f"is not a folder to write to ({error.strerror})",
+            way_out="choose another one",
         ) from error
     try:
         yield

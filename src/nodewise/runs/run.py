@@ -68,7 +68,7 @@ class Refit:
     temperature: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What is set, as `config.toml` has it."""
+        """The fields that are set, as `config.toml` has them."""
         return {key: value for key, value in vars(self).items() if value is not None}
 
 

@@ -214,7 +214,7 @@ class SavedRun:
 
 
 class _Facts(NamedTuple):
-    """What a graph has to have in common with that of training."""
+    """The properties that a graph must share with that of training."""
 
     weighted: bool
     features: int

@@ -54,7 +54,7 @@ def open_source(source: Mapping[str, Any]) -> GraphStore:
     """The store that a run was trained on.
 
     Raises:
-        GraphError: The folder is no store.
+        GraphError: The folder is not a store.
         TableError: It is not the one of training.
     """
     store = GraphStore.open(Path(source["store"]))

@@ -1,4 +1,4 @@
-"""What a model computes for all nodes: in one pass over the full graph, or layer by layer.
+"""Outputs of a model for all nodes: in one pass over the full graph, or layer by layer.
 
 One rule for training's end, predictions, pages and analysis: where the full pass would need more
 than the budget, a stack of layers is computed layer by layer. The result is the same, but for

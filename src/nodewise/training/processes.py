@@ -83,7 +83,7 @@ class Processes:
         return int(found)
 
     def of_first(self, item: Any) -> Any:
-        """What the first process has given, in every process."""
+        """The value of the first process, in every process."""
         if self.count == 1:
             return item
         items = [item]

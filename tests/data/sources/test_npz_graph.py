@@ -108,7 +108,7 @@ def test_amazon_keeps_all_its_nodes(data_root: Path) -> None:
     assert len(graph.summary.labels) == 10 and graph.summary.isolated == 281
 
 
-def test_an_array_that_nobody_needs_is_not_loaded(
+def test_an_array_that_is_not_needed_is_not_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[int] = []

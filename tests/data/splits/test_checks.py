@@ -1,4 +1,4 @@
-"""Node numbers and masks that are no split; `tests/data/test_checks.py` has the table of errors."""
+"""Node numbers and masks that are not a split; `tests/data/test_checks.py` has more of them."""
 
 from __future__ import annotations
 

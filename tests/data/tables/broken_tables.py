@@ -196,7 +196,7 @@ CASES = [
     BrokenTable("four bytes of Parquet", b"PAR1", says=("nodes.parquet", "damaged, or not a Parquet file"), way_out="write or copy it again", names=("nodes.parquet", "edges.csv")),
     BrokenTable("missing number in Parquet", parquet(NODES_FRAME.assign(age=[1, None, 2, 3])), says=("nodes.parquet, row 2, column 'age'", "is empty"), way_out="mean, median or zero", names=("nodes.parquet", "edges.csv")),
     BrokenTable("negative weight", edges=edges(b"b,c,2", b"b,c,-2"), options={**LABEL, "weight": "w"}, says=("edges.csv, line 3, column 'w'", "-2.0"), way_out="0 or more"),
-    BrokenTable("weight that is no number", edges=edges(b"b,c,2", b"b,c,strong"), options={**LABEL, "weight": "w"}, says=("edges.csv, line 3, column 'w'", "'strong'"), way_out="0 or more"),
+    BrokenTable("weight that is not a number", edges=edges(b"b,c,2", b"b,c,strong"), options={**LABEL, "weight": "w"}, says=("edges.csv, line 3, column 'w'", "'strong'"), way_out="0 or more"),
     BrokenTable("missing weight", edges=edges(b"b,c,2", b"b,c,"), options={**LABEL, "weight": "w"}, says=("edges.csv, line 3, column 'w'", "must be there"), way_out="0 or more"),
     BrokenTable("weight column missing", options={**LABEL, "weight": "weight"}, says=("edges.csv, column 'weight'",), way_out="the columns are source, target, w"),
     BrokenTable("unknown part of a split", b"id,topic,age,split\na,x,1,train\nb,x,2,holdout\nc,y,3,\nd,y,4,test\n", says=("nodes.csv, line 3, column 'split'", "'holdout'"), way_out="write train, val or test"),

@@ -128,7 +128,7 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("out", ["folder", "graph.npz", "graph.node"])
-def test_nothing_is_overwritten_unless_that_is_wished(tmp_path: Path, out: str) -> None:
+def test_nothing_is_overwritten_without_force(tmp_path: Path, out: str) -> None:
     written = nw.write_graph(read(), tmp_path / out)
     before = [path.read_bytes() for path in written.files]
     smaller = Data(torch.eye(4), torch.tensor([[0], [1]]), y=torch.tensor([0, 0, 1, 1]))

@@ -56,7 +56,7 @@ def test_a_folder_that_another_search_works_in_is_refused(tmp_path: Path) -> Non
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="is no folder"), open_search(tmp_path / "file", ASKED):
+    with pytest.raises(RunError, match="is not a folder"), open_search(tmp_path / "file", ASKED):
         pass
 
 

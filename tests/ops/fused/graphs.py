@@ -10,7 +10,7 @@ SOURCES, TARGETS, EDGES, WIDTH = 170, 150, 900, 30
 
 
 def a_graph() -> Neighborhood:
-    """Sources that are no targets, more chunks than threads, and a target with many sources."""
+    """Sources that are not targets, more chunks than threads, and a target with many sources."""
     draw = torch.Generator().manual_seed(0)
     source = torch.randint(0, SOURCES, (EDGES,), generator=draw)
     target = torch.randint(0, TARGETS, (EDGES,), generator=draw)

@@ -39,7 +39,7 @@ def test_rows_with_more_entries_than_columns_go_through_their_own_weights(out: i
 @pytest.mark.parametrize("col", [torch.int32, torch.int64])
 @pytest.mark.parametrize("rate", [0.0, 0.5])
 def test_a_row_far_longer_than_there_are_columns_agrees(rate: float, col: torch.dtype) -> None:
-    """Rows of sources that are no targets, and columns of 32 and 64 bits."""
+    """Rows of sources that are not targets, and columns of 32 and 64 bits."""
     torch.manual_seed(5)
     width, targets, long = 30, 4, 5_000
     others = sparse(torch.randn(2000, width).double() * (torch.rand(2000, width) < 0.05))

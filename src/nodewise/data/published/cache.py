@@ -60,7 +60,7 @@ def cached(
 
 
 def _key(files: Sequence[RawFile], root: Path) -> str:
-    """What the cache depends on.
+    """The key of a cached graph: all that it depends on.
 
     Hashing the raw files each time would cost more than the cache saves; a file whose place, size
     and time of change are those of the file that was hashed is taken to be that file.

@@ -85,7 +85,7 @@ class BatchLoader:
     def epoch(
         self, epoch: int, make: Callable[[SampledBatch], Made], part: slice = slice(None)
     ) -> Iterator[Made]:
-        """What `make` makes of each batch of an epoch; it runs on the workers' threads.
+        """The results of `make` for each batch of an epoch; it runs on the workers' threads.
 
         Args:
             epoch: The epoch, counted from 0.

@@ -1,7 +1,7 @@
 """A file that is read: what it is, by its first bytes, and its SHA-256.
 
 A file is opened twice, here and to read its rows: the header decides how the rows are read, and
-a file that is no table is refused before much of it has been read.
+a file that is not a table is refused before much of it has been read.
 """
 
 from __future__ import annotations

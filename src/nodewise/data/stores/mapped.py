@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from tokenize import TokenError  # of numpy, where a header is no Python
+from tokenize import TokenError  # of numpy, where a header is not Python
 from typing import Any, Final, Self
 
 import numpy as np

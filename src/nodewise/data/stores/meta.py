@@ -31,7 +31,7 @@ class StoreMeta(TypedDict):
 
 
 class Reading(TypedDict):
-    """What cannot be seen from a store of the tables that it was made of; see `Summary`."""
+    """Facts about the tables of a store that its arrays do not contain; see `Summary`."""
 
     dropped: dict[str, Count]
     left_out: dict[str, str]
@@ -53,7 +53,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
     """The content of `store.json`.
 
     Raises:
-        GraphError: The folder is no store, is not complete, or the file is damaged.
+        GraphError: The folder is not a store, is not complete, or the file is damaged.
     """
     path = folder / META
     if not path.is_file():

@@ -61,7 +61,7 @@ class GraphStore:
         """Open a store; its arrays of numbers of nodes and classes are checked, block by block.
 
         Raises:
-            GraphError: The folder is no store, is not complete, or is damaged.
+            GraphError: The folder is not a store, is not complete, or is damaged.
         """
         folder = Path(folder).expanduser()
         meta = read_meta(folder)

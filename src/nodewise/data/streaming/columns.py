@@ -41,7 +41,7 @@ class StreamedColumns(Columns):
         self._nodes, self._show, self._seen = nodes, show, 0
 
     def facts(self, column: str) -> ColumnFacts:
-        """What decides whether a column is a feature."""
+        """The facts that decide whether a column is a feature."""
         self._seen += 1
         self._show("reading columns", self._seen, len(self._nodes.columns))
         numbers = self._nodes.numbers(column)

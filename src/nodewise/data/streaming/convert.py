@@ -116,7 +116,7 @@ def check_free(folder: Path, force: bool) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Conversion:
-    """What a conversion works with; `run` is the sequence of its steps."""
+    """One conversion; `run` is the sequence of its steps."""
 
     nodes: Any
     edges: Any

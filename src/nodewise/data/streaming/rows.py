@@ -36,13 +36,13 @@ from nodewise.data.tables.nodes import (
 )
 from nodewise.data.tables.preprocessing import Preprocessing
 
-# More distinct labels are no classes; they would fill the memory before that could be said.
+# More distinct labels are not classes; they would fill the memory before that could be said.
 _MOST_LABELS: Final = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """What a table of nodes says beside features.
+    """The content of a table of nodes besides features.
 
     Attributes:
         names: The numbers of the names.

@@ -138,7 +138,7 @@ def as_text_columns(
 
 
 def _text_columns(fitted: Preprocessing | None) -> Iterator[str]:
-    """Columns whose cells are names or texts; 007 in them is no number."""
+    """Columns whose cells are names or texts; 007 in them is not a number."""
     for encoder in () if fitted is None else fitted.encoders:
         if isinstance(encoder, CategoryColumn | WordsColumn):
             yield encoder.column

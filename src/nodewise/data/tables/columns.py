@@ -141,7 +141,7 @@ class Columns:
         self.table, self.options = table, options
 
     def facts(self, column: str) -> ColumnFacts:
-        """What decides whether a column is a feature."""
+        """The facts that decide whether a column is a feature."""
         return ColumnFacts.of(self.table.frame[column], column)
 
     def numbers(self, column: str) -> Encoder:
@@ -191,7 +191,7 @@ def choose(columns: Columns, names: Sequence[str], taken: Collection[str | None]
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What decides whether a column is a feature, and which kind.
+    """The facts that decide whether a column is a feature, and which kind.
 
     Attributes:
         column: The column.
@@ -201,7 +201,7 @@ class ColumnFacts:
         distinct: How many distinct texts they have; 0 of a column of numbers.
         foreign: The type of cells that are neither numbers nor names, else nothing.
         first: The first cell.
-        first_text: The first row whose cell is no number.
+        first_text: The first row whose cell is not a number.
     """
 
     column: str
@@ -227,7 +227,7 @@ class ColumnFacts:
 
     @property
     def is_mostly_numbers(self) -> bool:
-        """Whether a cell that is no number is an error."""
+        """Whether a cell that is not a number is an error."""
         return self.numbers > self.given / 2
 
     def check_named(self, table: SourceTable) -> None:
@@ -257,7 +257,7 @@ class ColumnFacts:
 
     @property
     def reason_against(self) -> str | None:
-        """Why the column is no feature unless it is named; None if it is one."""
+        """Why the column is not a feature unless it is named; None if it is one."""
         if self.column.startswith("(unnamed") or self.column.startswith("__index"):
             return "has no name, perhaps a saved index"
         if not self.given:

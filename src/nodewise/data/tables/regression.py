@@ -20,7 +20,7 @@ _MOST_FRACTIONS = 50  # classes may be called 0.5, 1.0, 1.5, ...; so many are me
 
 
 def check_is_classes(table: SourceTable, column: str, found: NameCounts) -> None:
-    """Check that labels are no measurements: numbers with nearly as many values as nodes.
+    """Check that labels are not measurements: numbers with nearly as many values as nodes.
 
     Args:
         table: The nodes.

@@ -47,7 +47,7 @@ def _are_swapped(nodes: Source, edges: Source, named: Roles) -> bool:
 
 
 def _fit(nodes: Source, edges: Source, named: Roles) -> float:
-    """The share of ends of edges that are ids of nodes; 0 if these are no two such tables."""
+    """The share of ends of edges that are ids of nodes; 0 if they are not two such tables."""
     try:
         ends = edge_roles(edges, Roles(source=named.source, target=named.target))
         node_id = str(node_roles(nodes, Roles(id=named.id)).id)

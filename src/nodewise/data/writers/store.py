@@ -58,7 +58,7 @@ def kind_of_ids(ids: Any) -> Ids:
 
 
 def reading_of(summary: Summary) -> dict[str, Any]:
-    """What a summary says of the tables that cannot be seen from the store."""
+    """The facts about the tables that the arrays of the store do not contain."""
     return {
         "dropped": dict(summary.dropped),
         "left_out": dict(summary.left_out),

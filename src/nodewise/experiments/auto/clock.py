@@ -27,7 +27,7 @@ def seconds_of(budget: str | None, num_nodes: int, num_edges: int) -> float:
         num_edges: Its edges; those of an undirected graph count twice.
 
     Raises:
-        InputError: The budget is no time.
+        InputError: The budget is not a time.
     """
     if budget is not None:
         return parse_budget(budget)
@@ -44,7 +44,7 @@ def parse_budget(text: str) -> float:
     seconds = float(found[1]) * _UNITS.get(found[2], 0.0) if found else 0.0
     if seconds <= 0:
         raise InputError(
-            "--budget", "is no time", value=text, way_out="write 90s, 5m or 2h, for example"
+            "--budget", "is not a time", value=text, way_out="write 90s, 5m or 2h, for example"
         )
     return seconds
 

@@ -18,7 +18,7 @@ SEARCH = "search.json"
 
 
 class SearchConfig(TypedDict):
-    """What must be in `search.json`: it is compared with what is asked for."""
+    """The keys of `search.json`, which are compared with those of the search that is asked for."""
 
     model: str
     graph: NotRequired[dict[str, Any]]

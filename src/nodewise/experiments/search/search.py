@@ -47,7 +47,7 @@ class Search:
         return max(1, self.workers // self.runs)
 
     def config(self) -> dict[str, Any]:
-        """What identifies a search; loads the graph and its split.
+        """The keys that identify a search; loads the graph and its split.
 
         Raises:
             NodewiseError: There is no such data set, split, or file.

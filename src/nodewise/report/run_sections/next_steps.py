@@ -1,4 +1,4 @@
-"""What one could do next about a run, from its records."""
+"""Suggestions for the next steps after a run, from its records."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def read_section(results: Path, name: str) -> Section:
     if not results.is_dir():
         raise InputError(
             "results",
-            "is no folder",
+            "is not a folder",
             value=str(results),
             way_out="name the folder that `nodewise reproduce` filled",
         )

@@ -35,7 +35,7 @@ class Loss(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What an engine finds on the validation nodes, without dropout.
+    """The loss and the outputs on the validation nodes, without dropout.
 
     Attributes:
         loss: The loss.
@@ -51,7 +51,7 @@ class Validation(NamedTuple):
 
     @classmethod
     def of(cls, loss: Loss, logits: Tensor, y: Tensor) -> Validation:
-        """With the accuracy of these logits."""
+        """A validation with the accuracy of these logits."""
         return cls(loss, float((logits.argmax(1) == y).double().mean()), logits, y)
 
 

@@ -22,7 +22,7 @@ from nodewise.training.inputs import normalize
 
 
 class BatchGraph(Protocol):
-    """What an engine asks of a graph from which it takes batches."""
+    """A graph from which an engine takes batches."""
 
     @property
     def csc(self) -> CscGraph:
