@@ -102,7 +102,7 @@ def main() -> None:
             about.write_text(json.dumps({"nodes": asked.nodes, "edges": edges}))
         out, predictions = folder / "run", folder / "predictions.csv"
         files = ["--nodes", str(folder / "nodes.csv"), "--edges", str(folder / "edges.csv")]
-        options = ["--label", "topic", "--memory", "4GB", "--out", str(out)]
+        options = ["--label", "topic", "--memory", "4GB", "--set", "epochs=5", "--out", str(out)]
         command = ["train", *files, *options, "--predictions", str(predictions)]
         found = watched([sys.executable, "-m", "nodewise", *command])
         with predictions.open() as lines:
