@@ -164,6 +164,29 @@ def scaling() -> str:
     return "\n".join([*lines, "", _about_scale(found, fixed, per_row), "", _about_limit()])
 
 
+def files() -> str:
+    """From tables to predictions in one command, as `benchmarks/files_to_predictions.py` ran it."""
+    found = _measured("files")
+    return (
+        f"`python benchmarks/files_to_predictions.py` runs it on {found['nodes']:,} nodes with "
+        f"{found['columns']} numeric columns and {found['edges']:,} edges, {found['epochs']} "
+        f"epochs: {found['seconds'] / 60:.0f} minutes on two cores, {found['peak_mb']:,.0f} MB "
+        f"resident at most, mapped files included."
+    )
+
+
+def parallel() -> str:
+    """The sampler beside one in torch, and two processes beside one."""
+    sampler, ddp = _measured("sampler"), _measured("ddp")
+    return (
+        f"Sampling alone reaches {sampler['edges_per_second'] / 1e6:.0f} million edges a second on "
+        f"{sampler['threads']} threads, {sampler['ratio_vs_torch']:.1f} times as many as a sampler "
+        f"in plain torch (`nodewise bench sampler`). Two processes of one thread train "
+        f"{ddp['speedup_2_over_1']:.2f} times as many nodes a second as one "
+        f"(`nodewise bench ddp --nodes {ddp['nodes']}`)."
+    )
+
+
 def _about_scale(found: dict[str, Any], fixed: float, per_row: float) -> str:
     """The constants, how flat the times are, and whether the machine was busy."""
     points = found["points"]
@@ -263,7 +286,9 @@ def twins(dataset: str, part: str) -> str:
 
 MAKERS: dict[str, Maker] = {
     "costs": costs,
+    "files": files,
     "headline": headline,
+    "parallel": parallel,
     "peers": peers,
     "sage": sage,
     "scale": scale,

@@ -14,6 +14,7 @@ from nodewise.cli.graph_options import graph_source
 from nodewise.cli.stopping import stopped
 
 if TYPE_CHECKING:
+    from nodewise.data.sources.input_file import InputFile
     from nodewise.data.stores.store import GraphStore
     from nodewise.data.streaming.table import Show
     from nodewise.data.tables.preprocessing import Preprocessing
@@ -55,7 +56,7 @@ class StoreRequest:
         budget = Budget(memory_budget(self.memory))
         check_free(self.to, self.force)
         fitted = None if self.like is None else preprocessing_of(self.like)
-        files = self._tables()
+        files = self.tables()
         try:
             with lock_folder(self.to):
                 if files is None:
@@ -69,10 +70,9 @@ class StoreRequest:
         if not quiet:
             typer.echo(str(summary))
             typer.echo(f"written: {self.to}, {_size(self.to)}")
-            typer.echo(f"use it with: nodewise train --nodes {self.to}")
         return store
 
-    def _tables(self) -> dict[str, Any] | None:
+    def tables(self) -> dict[str, InputFile] | None:
         """The files, if they are two tables, which can be streamed."""
         from nodewise.data.sources.input_file import find_files
         from nodewise.data.sources.released import is_released

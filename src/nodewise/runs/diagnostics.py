@@ -35,6 +35,7 @@ def diagnose(
     logits: Tensor,
     class_names: Sequence[str],
     ids: Sequence[Any],
+    how: Inference | None = None,
 ) -> dict[str, Any]:
     """The content of `diagnostics.json`; see the functions below, `curves_of` and others for more.
 
@@ -47,13 +48,14 @@ def diagnose(
         logits: Its logits of all nodes, shape (N, classes).
         class_names: A name for each class.
         ids: A name for each node.
+        how: What may be used for it; by default half of the machine's memory.
     """
     labels, probabilities = graph.y.cpu().numpy(), logits.detach().cpu().double().softmax(1).numpy()
     diagnostics = {"classes": list(class_names), **_of_parts(labels, probabilities, graph.split)}
     unlabeled = unlabeled_predictions(labels, probabilities, ids)
     if unlabeled is not None:
         diagnostics["unlabeled"] = unlabeled
-    squares = localization(model, graph)
+    squares = localization(model, graph, how)
     if squares is not None:
         about = (graph, logits, class_names, ids)
         diagnostics["localization"] = _extremes(squares.cpu(), *about)
@@ -83,7 +85,9 @@ def scored_part(split: Split) -> str:
 
 
 @singledispatch
-def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
+def localization(
+    model: Module, graph: TrainingGraph, how: Inference | None = None
+) -> Tensor | None:
     """Mean squares of a_v - 1 and of b_v in the first layer, shape (N, 2), in evaluation mode.
 
     None for a model without node-level localization.
@@ -92,9 +96,9 @@ def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
 
 
 @localization.register
-def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
+def _(model: Classifier, graph: TrainingGraph, how: Inference | None = None) -> Tensor | None:
     model.eval()
-    found = first_modulation(model, graph.inputs)
+    found = first_modulation(model, graph.inputs, how)
     if found is None:
         return None
     parts = in_parts(found, graph.y.numel())

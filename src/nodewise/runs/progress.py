@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodewise.training.cells import cell
 
@@ -56,11 +56,23 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True, counts: bool = 
     )
 
 
+class RunProgress(NamedTuple):
+    """What shows how far a run is.
+
+    Attributes:
+        epoch: Called after every epoch; it shows loss, score, speed and time left.
+        nodes: Called with how many nodes are computed when training has ended, of how many.
+    """
+
+    epoch: Callable[[Line], None]
+    nodes: Callable[[int, int], None]
+
+
 @contextmanager
 def epoch_progress(
     description: str, rule: StoppingRule, quiet: bool, lines: bool = False
-) -> Iterator[Callable[[Line], None]]:
-    """Yield a function to call after every epoch; it shows loss, score, speed and time left.
+) -> Iterator[RunProgress]:
+    """Yield what shows the epochs of a run, and then the nodes that are computed for its scores.
 
     Args:
         description: What is trained.
@@ -82,7 +94,10 @@ def epoch_progress(
             left = duration((total - done) / speed)
             report(f"{description}: epoch {done}, {state}, about {left} left")
 
-        yield show
+        def show_nodes(done: int, total: int) -> None:
+            progress.update(task, description="all nodes", total=total, completed=done, state="")
+
+        yield RunProgress(show, show_nodes)
 
 
 @contextmanager

@@ -21,16 +21,19 @@ from torch.nn import Module
 from nodewise._version import __version__
 from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
 from nodewise.data.splits.split import Split
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
 from nodewise.runs.open_run import open_run
+from nodewise.runs.whole_graph import WholeGraph
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.make import make_engine
 from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.engines.resources import Resources
+from nodewise.training.inference import Inference
 from nodewise.training.inputs import prepare
 from nodewise.training.intervals import intervals
 from nodewise.training.loop import Epoch, Keeper, Progress, Timer, fit
@@ -170,6 +173,12 @@ class Task:
         return self
 
     @property
+    def whole_graph(self) -> WholeGraph:
+        """The graph as predictions take it."""
+        ids = range(self.data.y.numel()) if self.ids is None else self.ids
+        return WholeGraph(self.data, *self._sizes, ids)
+
+    @property
     def engine_choice(self) -> EngineChoice:
         """The engine that trains it, and why.
 
@@ -218,6 +227,7 @@ class Callbacks:
         checkpoint_seconds: Time between checkpoints.
         seconds: How long a model that is trained at once may take; others end by `stop`.
         timer: Measures the seconds of the record.
+        nodes: Called after every part of the nodes that are computed when training has ended.
     """
 
     epoch: Callable[[Epoch], None] = lambda line: None
@@ -226,6 +236,7 @@ class Callbacks:
     checkpoint_seconds: float = 10.0
     seconds: float = inf
     timer: Timer = perf_counter
+    nodes: Watch = unwatched
 
 
 def train_in(
@@ -249,7 +260,9 @@ def train_in(
             engine, record, logits = train(task, seed, run, callbacks)
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
-                diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids)
+                how = Inference.within(task.recipe.batching.budget)
+                about = (logits, task.class_names, ids)
+                diagnostics = diagnose(engine.model, task.graph, *about, how)
                 run.write_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record
@@ -299,7 +312,7 @@ def train(
         )
     if progress.interrupted or not engine.processes.is_first:
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)
-    logits, calibration = engine.logits(), {}
+    logits, calibration = engine.logits(callbacks.nodes), {}
     if task.recipe.optimization.calibration == "temperature":
         temperature = _temperature(task, logits)
         logits, calibration = logits / temperature, {"temperature": temperature}

@@ -13,10 +13,10 @@ from nodewise.data.sampling.csc import CscGraph
 from nodewise.data.sampling.sampler import NeighborSampler, SampledBatch
 
 
-def loader(workers: int = 0, shuffle: bool = True) -> BatchLoader:
+def loader(workers: int = 0, shuffle: bool = True, size: int = 8) -> BatchLoader:
     edge_index = torch.randint(50, (2, 400), generator=torch.Generator().manual_seed(0))
     sampler = NeighborSampler(CscGraph.from_edges(edge_index, 50), [3, 2], seed=4)
-    return BatchLoader(sampler, np.arange(10, 41), 8, shuffle, workers)
+    return BatchLoader(sampler, np.arange(10, 41), size, shuffle, workers)
 
 
 def content(batches: Iterator[SampledBatch]) -> list[tuple[list[int], ...]]:
@@ -37,9 +37,16 @@ def test_an_epoch_has_every_node_once_in_an_order_of_its_own() -> None:
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(31)) and orders[0] != orders[1]
     for batch in found[0]:
         assert batch.n_id[: batch.batch_size].tolist() == (batch.input_id + 10).tolist()
-    assert [b.batch_size for b in found[0]] == [8, 8, 8, 7]
     plain = np.concatenate([b.n_id[: b.batch_size] for b in loader(shuffle=False)])
     assert plain.tolist() == list(range(10, 41))
+
+
+@pytest.mark.parametrize(
+    ("size", "sizes"), [(8, [7, 8, 8, 8]), (30, [15, 16]), (31, [31]), (100, [31])]
+)
+def test_batches_are_of_one_size(size: int, sizes: list[int]) -> None:
+    """Also the last: that of a few nodes would make as large a step as the others."""
+    assert [batch.batch_size for batch in loader(size=size)] == sizes
 
 
 def test_a_process_of_several_takes_its_share_of_every_batch() -> None:

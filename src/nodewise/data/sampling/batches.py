@@ -57,10 +57,13 @@ def made_ahead(
 class BatchLoader:
     """The batches of some nodes, epoch by epoch; the same ones for any number of workers.
 
+    Their sizes differ by one node at most: a last batch of a few nodes would make as large a step
+    as the others, from little evidence.
+
     Args:
         sampler: The sampler; its seed also orders the nodes.
         input_nodes: The nodes.
-        batch_size: How many of them form a batch.
+        batch_size: How many of them form a batch, at most.
         shuffle: Whether every epoch has another order.
         workers: How many threads sample; 0 samples in the caller's.
     """
@@ -95,8 +98,8 @@ class BatchLoader:
         order = self.order(epoch)
 
         def sample(number: int) -> Made:
-            start = number * self.batch_size
-            whole = order[start : start + self.batch_size]
+            ends = [step * len(order) // len(self) for step in (number, number + 1)]
+            whole = order[slice(*ends)]
             places = whole[part]
             batch = self.sampler.sample(self.input_nodes[places], epoch, number)
             return make(replace(batch, input_id=places, whole_size=len(whole)))

@@ -85,7 +85,7 @@ def convert_tables(
     try:
         with swapped, _working_in(folder) as parts:
             work = _Conversion(*sources, options, parts, budget, fitted, show)
-            summary = work.run(_about(nodes, edges, options))
+            summary = work.run(made_of(nodes, edges, options))
             _move(parts / "store", folder)
     except OSError as error:
         raise not_writable(folder, error) from error
@@ -257,7 +257,8 @@ def _move(store: Path, folder: Path) -> None:
         path.replace(folder / path.name)
 
 
-def _about(nodes: InputFile, edges: InputFile, options: ReadOptions) -> dict[str, Any]:
+def made_of(nodes: InputFile, edges: InputFile, options: ReadOptions) -> dict[str, Any]:
+    """What a store is made of, as its `store.json` has it."""
     files = {"nodes": nodes, "edges": edges}
     return {
         "files": {what: str(file.path) for what, file in files.items()},

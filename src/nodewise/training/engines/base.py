@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.splits.split import Split
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.ops.sparse import Features
 from nodewise.training.processes import Processes
 
@@ -106,8 +107,12 @@ class Engine(ABC):
         """Loss, accuracy and logits on the validation nodes, without dropout."""
 
     @abstractmethod
-    def logits(self) -> Tensor:
-        """Logits of all nodes, without dropout."""
+    def logits(self, watch: Watch = unwatched) -> Tensor:
+        """Logits of all nodes, without dropout.
+
+        Args:
+            watch: Called after every part, where they are computed in parts.
+        """
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
