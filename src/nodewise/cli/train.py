@@ -194,7 +194,7 @@ def _check_predictions(path: Path | None, runs: int | None) -> None:
     """Check where predictions go before anything is trained.
 
     Raises:
-        InputError: The file's name is no table's, or there are several runs.
+        InputError: The file's name is not a table's, or there are several runs.
     """
     from nodewise.errors import InputError
     from nodewise.runs.export import check_table_path
