@@ -131,9 +131,9 @@ def train(
     tried; `--set` fixes a key for all. With `--runs` it chooses once, with the first seed.
     `choice.json` and `report.html` have the details.
 
-    Graphs that outgrow memory are trained by mini-batches, with `--engine minibatch`, or by
-    themselves where a step would not fit `--memory`. Tables that would not fit are written into
-    files first, OUT/graph, and stay there while training. torchrun starts several processes, which
+    A graph that outgrows memory is trained by mini-batches: with `--engine minibatch`, or
+    automatically where a step would not fit `--memory`. Tables that would not fit are written into
+    files first, OUT/graph, and stay there during training. torchrun starts several processes, which
     share every batch: `torchrun --nproc-per-node 2 -m nodewise train ... --engine minibatch`.
 
     **Examples**
