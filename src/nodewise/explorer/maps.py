@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nodewise.explorer.density import density, spots
+from nodewise.explorer.density import NAME, density, spots
 from nodewise.explorer.explored import EFFECTS, Explored, Numbers
 from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
 from nodewise.explorer.state import COLORINGS, State
@@ -84,7 +84,14 @@ def _scaled(explored: Explored, color: str, drawn: Numbers) -> Trace:
         values, title = np.log10(values + 1), "degree, log10(1 + d)"
     shades = [round(value, 4) if np.isfinite(value) else None for value in values.tolist()]
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0}
-    marker = {"color": shades, "colorscale": SCALE, "showscale": True, "colorbar": bar}
+    edge = {"width": 1, "color": GRAY}  # the darkest nodes are seen on a dark page, too
+    marker = {
+        "color": shades,
+        "colorscale": SCALE,
+        "showscale": True,
+        "colorbar": bar,
+        "line": edge,
+    }
     return {**_trace(title, drawn, marker), "showlegend": False}
 
 
@@ -149,7 +156,7 @@ def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[s
         {
             "x": x,
             "y": y,
-            "text": f"<b>{plain(name, 24)}</b>",
+            "text": f"<b>{plain(name, NAME)}</b>",
             "showarrow": False,
             "bgcolor": "rgba(255,255,255,.75)",
         }
@@ -164,8 +171,10 @@ def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
         "xaxis": axis,
         "yaxis": axis,
         "annotations": notes,
-        "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
-        "margin": {"l": 10, "r": 10, "t": 30, "b": 30},
+        # Placed by the axes it would cover nodes of a narrow map.
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
+        | {"itemsizing": "constant"},
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 10},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "hovermode": "closest",
