@@ -169,10 +169,7 @@ class Visit:
     def alone(self) -> list[list[float]]:
         """Places of nodes that can be clicked, and their numbers."""
         self.run("scrollTo(0, 0)")
-        end = time.monotonic() + WAIT
-        while not (found := self.run(ALONE)) and time.monotonic() < end:
-            time.sleep(0.05)  # while the map is drawn anew, its axes have no range
-        return list(found)
+        return list(self.run(ALONE))
 
     def click(self, x: float, y: float) -> None:
         """A click with the mouse."""

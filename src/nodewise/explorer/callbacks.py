@@ -174,10 +174,13 @@ def _draw_map(app: Dash, explored: Explored) -> None:
         Output("map", "figure", allow_duplicate=True),
         Input("drawn", "data"),
         Given("state", "data"),
+        Given("scene", "data"),
         prevent_initial_call=True,
     )  # type: ignore[untyped-decorator, unused-ignore]
-    def mark(_: list[str], query: str | None) -> Any:
+    def mark(_: list[str], query: str | None, scene: list[Any] | None) -> Any:
         """The rings, in the last trace: after the panels, since the whole map is drawn anew."""
+        if scene is None:  # the map comes with its rings
+            raise PreventUpdate
         patch = Patch()
         patch["data"][-1] = maps.chosen(explored, explored.possible(State.parse(query)))
         return patch
