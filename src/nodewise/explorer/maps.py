@@ -26,7 +26,8 @@ _GROUPS: Final[dict[str, tuple[str, ...] | None]] = {
 }
 _OF_EFFECTS: Final = {"right": 2, "wrong": 4, "corrected": 2, "spoiled": 4, "right either way": 0}
 RING: Final = "#FF1493"  # in no palette
-_SMALL, _MARKED = 7, 20
+_SMALL, _SMALLEST, _MARKED = 7, 4, 20
+_MANY: Final = 5_000  # nodes that are drawn smallest: seen one by one, and painted faster
 
 
 def map_figure(explored: Explored, state: State) -> dict[str, Any]:
@@ -51,8 +52,15 @@ def placed(trace: Trace, places: Any) -> Trace:
 
 def colored(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     """Traces without coordinates: one for each group of nodes, or one with a color scale."""
-    if color not in _GROUPS:
-        return [_scaled(explored, color, drawn)]
+    size = _SMALL if len(explored.ids) <= _MANY else _SMALLEST
+    make = _groups if color in _GROUPS else _scaled
+    traces = make(explored, color, drawn)
+    for trace in traces:
+        trace["marker"]["size"] = size
+    return traces
+
+
+def _groups(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     names = _names(explored, color)[drawn]
     groups = [*(_GROUPS[color] or explored.classes)]
     groups += [name for name in (_MISSING,) if name in names and name not in groups]
@@ -77,7 +85,7 @@ def _group(name: str, number: int, nodes: Numbers, color: str) -> Trace:
     return _trace(name, nodes, {"color": shade, "symbol": mark})
 
 
-def _scaled(explored: Explored, color: str, drawn: Numbers) -> Trace:
+def _scaled(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     values = explored.frame[color].to_numpy(float)[drawn]
     title = COLORINGS[color]
     if color == "degree":
@@ -92,7 +100,7 @@ def _scaled(explored: Explored, color: str, drawn: Numbers) -> Trace:
         "colorbar": bar,
         "line": edge,
     }
-    return {**_trace(title, drawn, marker), "showlegend": False}
+    return [{**_trace(title, drawn, marker), "showlegend": False}]
 
 
 def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
@@ -102,7 +110,7 @@ def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
         "name": plain(name, 24),
         "customdata": nodes.tolist(),
         "hoverinfo": "text",
-        "marker": {"size": _SMALL, "opacity": 0.8, **marker},
+        "marker": {"opacity": 0.8, **marker},
     }
 
 
