@@ -131,9 +131,9 @@ def train(
     tried; `--set` fixes a key for all. With `--runs` it chooses once, with the first seed.
     `choice.json` and `report.html` have the details.
 
-    Graphs that outgrow memory are trained by mini-batches, with `--engine minibatch`, or by
-    themselves where a step would not fit `--memory`. Tables that would not fit are written into
-    files first, OUT/graph, and stay there while training. torchrun starts several processes, which
+    A graph that outgrows memory is trained by mini-batches: with `--engine minibatch`, or
+    automatically where a step would not fit `--memory`. Tables that would not fit are written into
+    files first, OUT/graph, and stay there during training. torchrun starts several processes, which
     share every batch: `torchrun --nproc-per-node 2 -m nodewise train ... --engine minibatch`.
 
     **Examples**
@@ -194,7 +194,7 @@ def _check_predictions(path: Path | None, runs: int | None) -> None:
     """Check where predictions go before anything is trained.
 
     Raises:
-        InputError: The file's name is no table's, or there are several runs.
+        InputError: The file's name is not a table's, or there are several runs.
     """
     from nodewise.errors import InputError
     from nodewise.runs.export import check_table_path
