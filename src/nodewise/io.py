@@ -6,7 +6,6 @@ writer, and all damage is an OSError or a ValueError.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from nodewise.checked import checked
 from nodewise.errors import RunError
+
+try:
+    import fcntl
+except ImportError:  # Windows, which neither deletes nor renames a file that a process has open
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,6 +53,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+            if fcntl is not None:  # while it is locked, and so not swept
+                part.replace(path)
+        if fcntl is None:
             part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -60,7 +67,8 @@ def _new_part(path: Path) -> tuple[Path, BinaryIO]:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         stream = part.open("xb")
         with suppress(OSError):  # some file systems have no locks; their files are never swept
-            fcntl.flock(stream, fcntl.LOCK_EX)
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
             return part, stream
         stream.close()  # swept before it was locked
@@ -76,9 +84,18 @@ def sweep_parts(folder: Path, start: str = ".") -> None:
     with suppress(OSError):
         names = [name for name in os.listdir(folder) if name.startswith(start)]
         for name in filter(_PART.fullmatch, names):
-            with suppress(OSError), (folder / name).open("rb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system unlocks it at death
-                (folder / name).unlink()
+            with suppress(OSError):
+                _delete_unless_locked(folder / name)
+
+
+def _delete_unless_locked(part: Path) -> None:
+    """Delete a file; an OSError if a process that lives has locked it, or has it open."""
+    if fcntl is None:
+        part.unlink()
+        return
+    with part.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system unlocks it at death
+        part.unlink()
 
 
 def file_bytes(path: Path) -> bytes:

@@ -11,7 +11,7 @@ def body_of(
     known: Sequence[Mapping[str, Any]],
     output: str,
     inputs: Mapping[str, Any],
-    clicked: tuple[dict[str, Any], Any] | None = None,
+    clicked: tuple[Any, Any] | None = None,
 ) -> dict[str, Any]:
     """The body of a request to the callback that has an output.
 
@@ -19,7 +19,8 @@ def body_of(
         known: What `/_dash-dependencies` says.
         output: A part of the callback's outputs.
         inputs: Values of inputs by their ids.
-        clicked: A composed id and its value, which is reported instead of that of the inputs.
+        clicked: The id of a store, or the composed one of a figure, and its value: reported
+            instead of those of the inputs.
     """
     callback = next(each for each in known if output in each["output"])
     outputs = [
@@ -28,7 +29,7 @@ def body_of(
     ]
     changed = [f"{key}.data" for key in inputs]
     if clicked is not None:
-        changed = [_composed(*clicked)]
+        changed = [_changed(clicked[0])]
     return {
         "output": callback["output"],
         "outputs": outputs if callback["output"].startswith("..") else outputs[0],
@@ -38,15 +39,21 @@ def body_of(
     }
 
 
-def _composed(id: dict[str, Any], value: Any) -> str:
-    name = json.dumps(id, sort_keys=True, separators=(",", ":"))
-    return f"{name}.{'n_clicks' if isinstance(value, int) else 'clickData'}"
+def _changed(id: Any) -> str:
+    if isinstance(id, str):
+        return f"{id}.data"
+    return f"{json.dumps(id, sort_keys=True, separators=(',', ':'))}.clickData"
 
 
 def _filled(place: Any, inputs: Mapping[str, Any], clicked: Any) -> Any:
     """A place of the callback with its value; a composed id has a list of all that are there."""
     if not place["id"].startswith("{"):
-        return {**place, "value": inputs.get(place["id"])}
-    if clicked is None or json.loads(place["id"]).keys() != clicked[0].keys():
+        given = (
+            {**inputs, clicked[0]: clicked[1]}
+            if clicked and isinstance(clicked[0], str)
+            else inputs
+        )
+        return {**place, "value": given.get(place["id"])}
+    if clicked is None or isinstance(clicked[0], str):
         return []
     return [{"id": clicked[0], "property": place["property"], "value": clicked[1]}]

@@ -88,6 +88,7 @@ const l = graph._fullLayout, box = graph.getBoundingClientRect();
 const all = graph._fullData.filter(t => t.visible === true && t.type === 'scattergl').flatMap(
   t => Array.from(t.x, (x, i) => [l.xaxis.c2p(x), l.yaxis.c2p(t.y[i]), t.customdata?.[i]]));
 const alone = all.filter(([x, y, node]) => Number.isInteger(node) && x > 0 && y > 0
+  && x < l.xaxis._length && y < l.yaxis._length
   && all.filter(([p, q]) => Math.hypot(p - x, q - y) < 9).length == 1);
 return alone.slice(0, 8).map(([x, y, node]) => [box.left + l.xaxis._offset + x,
   box.top + l.yaxis._offset + y, node]);

@@ -15,8 +15,8 @@ from tests.explorer.pages import named_view, small
 from tests.explorer.test_app import HERE, ask, client
 
 
-def click(page: Any, id: dict[str, Any], value: Any, shown: State) -> Any:
-    """The address after something with a composed id was clicked."""
+def click(page: Any, id: Any, value: Any, shown: State) -> Any:
+    """The address after a button of a table or a neighbor was clicked."""
     from nodewise.explorer import callbacks
 
     values = dict(zip(callbacks.CONTROLS, callbacks.shown(shown), strict=True))
@@ -29,7 +29,7 @@ def click(page: Any, id: dict[str, Any], value: Any, shown: State) -> Any:
 @pytest.mark.parametrize(
     ("id", "value"),
     [
-        ({"type": "pick", "node": 7, "place": "table"}, 1),
+        ("picked", [7, 120.5]),
         ({"type": "neighborhood", "place": "node"}, {"points": [{"customdata": "7"}]}),
     ],
 )
@@ -43,7 +43,10 @@ def test_a_what_if_is_answered() -> None:
     page, state = client(small()), State(node="3", off=("node", "edge"))
     found = ask(page, "answer.children", {"state": state.query()}).json["response"]
     expected = small().what_if(state)
-    assert expected.after in found["answer"]["children"] and found["what-if"]["hidden"] is False
+    before, after = expected.probabilities_before, expected.probabilities_after
+    chances = [f"{of[expected.after]:.3f}" for of in (after, before)]
+    assert all(text in found["answer"]["children"] for text in (expected.after, *chances))
+    assert found["what-if"]["hidden"] is False
     assert len(found["after"]["figure"]["data"]) == 2
 
 
@@ -65,10 +68,13 @@ def test_two_nodes_are_shown_side_by_side_as_text() -> None:
 def test_the_table_has_a_button_for_each_node_of_the_lasso() -> None:
     selected = {"points": [{"customdata": 5}, {"customdata": 9}, {"text": "the global model"}]}
     answer = ask(client(small()), "table.children", {"map": selected, "show": "all"})
-    text = json.dumps(answer.json)
-    assert "2 nodes in the lasso" in text and text.count('"pick"') == 2
-    for row in small().by_class(np.array([5, 9])):
-        assert all(json.dumps(cell) in text for cell in row)
+    classes, nodes = (
+        json.loads(each["props"]["data-table"])
+        for each in answer.json["response"]["table"]["children"]
+    )
+    assert nodes["caption"] == "2 nodes in the lasso"
+    assert [row[:2] for row in nodes["rows"]] in ([[5, "5"], [9, "9"]], [[9, "9"], [5, "5"]])
+    assert classes["rows"] == [[None, *row] for row in small().by_class(np.array([5, 9]))]
 
 
 def test_the_table_is_saved_as_csv() -> None:

@@ -33,5 +33,9 @@ def test_a_name_stands_where_its_group_is_and_others_are_not() -> None:
 def test_names_of_groups_at_one_place_do_not_cover_each_other() -> None:
     found = spots({name: POINTS for name in "abc"}, [*"abc"])
     assert len({*found.values()}) == 3
-    one = spots({"a": np.zeros((1, 2))}, ["a"])
-    assert np.allclose(one["a"], 0, atol=1e-6)
+    long = spots({name: POINTS for name in ("a" * 20, "b" * 20)}, ["a" * 20, "b" * 20])
+    (one, two), width = np.array([*long.values()]), np.ptp(POINTS, 0) * 1.2 / 48  # of a cell
+    apart = abs(one - two) / width
+    assert apart[0] > 18 or apart[1] > 2  # on a narrow screen, 20 letters take 18 cells
+    alone = spots({"a": np.zeros((1, 2))}, ["a"])
+    assert np.allclose(alone["a"], 0, atol=1e-6)

@@ -54,10 +54,10 @@ class User:
         node = self.random.randrange(1200)
         state = f"?node={node}"
         state += self.random.choice(["", "&off=edge", "&map=hidden", "&color=degree", "&off=node"])
-        pick = {"type": "pick", "node": node, "place": "table"}
         values = {"state": "", "which": "local", "color": "label", "show": "all"}
-        self.call("url.search", values, (pick, 1))
-        for output in ("progress.children", "map.figure", "node.children", "answer.children"):
+        self.call("url.search", values, ("picked", [node, 0]))
+        shown = ("progress.children", "map.figure", "node.children", "answer.children")
+        for output in (*shown, "map.figure@"):
             self.call(output, {"state": state, "show": "all"})
 
     def call(self, output: str, values: dict[str, Any], clicked: Any = None) -> None:

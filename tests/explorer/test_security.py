@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+from hashlib import sha256
 
 import pytest
 
@@ -45,8 +46,17 @@ def test_scripts_run_from_files_or_by_their_hash() -> None:
 def test_plotly_is_the_build_that_compiles_nothing_from_text() -> None:
     text = (ASSETS / "plotly.min.js").read_text("utf-8")
     wanted = json.loads((ASSETS.parent / "bundle" / "package.json").read_text("utf-8"))
-    assert text.startswith(f"/*! plotly.js v{wanted['dependencies']['plotly.js']},")
+    version = wanted["dependencies"]["plotly.js"]
+    assert text.startswith(f"/*! plotly.js v{version},")
+    assert f"plotly.js {version}" in (ASSETS / "plotly.licenses.txt").read_text("utf-8")
     assert not re.search(r"\beval\(|new Function\b", text)
+
+
+def test_plotly_and_its_licences_are_what_the_build_wrote() -> None:
+    sums = (ASSETS.parent / "bundle" / "SHA256SUMS").read_text("utf-8").split()
+    assert len(sums) == 4
+    for expected, name in zip(sums[::2], sums[1::2], strict=True):
+        assert sha256((ASSETS / name).read_bytes()).hexdigest() == expected, name
 
 
 def test_only_loopback_is_local() -> None:

@@ -31,7 +31,6 @@ CONTROLS: Final = {
     "drop": "drop",
     "zero": "zero",
 }
-_PICK: Final = {"type": "pick", "node": ALL, "place": ALL}
 _AROUND: Final = {"type": "neighborhood", "place": ALL}
 
 
@@ -56,12 +55,12 @@ def _keep_state(app: Dash, explored: Explored) -> None:
         *(Output(control, "value") for control in CONTROLS),
         Input("url", "search"),
         Input("map", "clickData"),
-        Input(_PICK, "n_clicks"),
+        Input("picked", "data"),
         Input(_AROUND, "clickData"),
         *(Input(control, "value") for control in CONTROLS),
         Given("state", "data"),
     )  # type: ignore[untyped-decorator, unused-ignore]
-    def keep(query: str | None, click: Any, picks: Any, around: Any, *more: Any) -> Any:
+    def keep(query: str | None, click: Any, pick: Any, around: Any, *more: Any) -> Any:
         *values, before = more
         state = _changed(explored, State.parse(query), values, before)
         state, message = known(explored, explored.possible(state))
@@ -106,11 +105,11 @@ def updates(wanted: Sequence[Any], there: Sequence[Any]) -> list[Any]:
 
 
 def picked_node(explored: Explored, trigger: Any, value: Any) -> str | None:
-    """The id of the node that was clicked; None where it was none, or a button only appeared."""
+    """The id of the node that was clicked; None where it was none, or a figure only appeared."""
     if not value:
         return None
-    if isinstance(trigger, dict) and trigger["type"] == "pick":
-        return explored.ids[trigger["node"]]
+    if trigger == "picked":
+        return str(explored.ids[value[0]])
     found = value["points"][0].get("customdata")
     if found is None:
         return None
@@ -167,11 +166,24 @@ def _draw_map(app: Dash, explored: Explored) -> None:
             raise PreventUpdate
         state = explored.possible(State.parse(query))
         scene = [state.map, state.layout, stage or 0, state.color, state.show]
-        if scene == before:  # other nodes are chosen; the last trace marks them
-            patch = Patch()
-            patch["data"][-1] = maps.chosen(explored, state)
-            return patch, no_update, no_update, no_update
+        if scene == before:
+            raise PreventUpdate
         return maps.map_figure(explored, state), None, words.sampled(explored, state.show), scene
+
+    @app.callback(
+        Output("map", "figure", allow_duplicate=True),
+        Input("drawn", "data"),
+        Given("state", "data"),
+        Given("scene", "data"),
+        prevent_initial_call=True,
+    )  # type: ignore[untyped-decorator, unused-ignore]
+    def mark(_: list[str], query: str | None, scene: list[Any] | None) -> Any:
+        """The rings, in the last trace: after the panels, since the whole map is drawn anew."""
+        if scene is None:  # the map comes with its rings
+            raise PreventUpdate
+        patch = Patch()
+        patch["data"][-1] = maps.chosen(explored, explored.possible(State.parse(query)))
+        return patch
 
 
 def _list_nodes(app: Dash, explored: Explored) -> None:
@@ -242,6 +254,8 @@ def _answer(app: Dash, explored: Explored) -> None:
 
 def in_words(found: Any) -> str:
     """The answer to a what-if as a sentence."""
-    chance = found.probabilities_after[found.after]
     verb = "would become" if found.changed else "stays"
-    return f"The prediction of {found.id} {verb} {found.after} (probability {chance:.2f})."
+    both = (found.probabilities_after, found.probabilities_before)
+    after, before = (f"{chances[found.after]:.3f}" for chances in both)
+    than = "" if after == before else f", as it is {before}"
+    return f"The prediction of {found.id} {verb} {found.after} (probability {after}{than})."

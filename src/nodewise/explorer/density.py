@@ -15,7 +15,9 @@ _CELLS: Final = 48  # along each axis
 _BLUR: Final = 1.4  # cells
 _FEWEST: Final = 20  # nodes that have a density
 _MARGIN: Final = 0.1  # of the map's width, so that lines close outside of the nodes
-_APART: Final = (12, 3)  # cells between two names, across and up
+_LETTER: Final = 0.9  # cells that a letter of a name takes where a map is 350 pixels wide
+_LINE: Final = 3  # cells from a name to the one above it
+NAME: Final = 24  # letters of a name on a map
 Floats = NDArray[np.float64]
 
 
@@ -93,12 +95,27 @@ def spots(groups: Mapping[str, Floats], names: Sequence[str]) -> dict[str, tuple
     heights = {name: grid.heights(groups[name]) for name in names}
     total = np.maximum(sum(heights.values(), np.zeros((_CELLS, _CELLS))), 1e-12)
     x, y = grid.centers()
-    free, found = np.ones((_CELLS, _CELLS)), {}
+    found: dict[str, tuple[float, float]] = {}
+    taken: list[tuple[int, int, str]] = []
     for name in names:
-        worth = heights[name] ** 2 / total
+        worth, free = heights[name] ** 2 / total, _free(taken, name)
         best = (worth * free if (worth * free).any() else worth).argmax()
         column, row = map(int, np.unravel_index(best, worth.shape))
         found[name] = (float(x[column]), float(y[row]))
-        across, up = _APART
-        free[max(0, column - across) : column + across + 1, max(0, row - up) : row + up + 1] = 0
+        taken.append((column, row, name))
     return found
+
+
+def _free(taken: Sequence[tuple[int, int, str]], name: str) -> Floats:
+    """1 for the cells in whose middle a name can stand, 0 where it would cover one of the others.
+
+    Args:
+        taken: The column and row of the middle of each other name, and the name.
+        name: The name.
+    """
+    free = np.ones((_CELLS, _CELLS))
+    for column, row, other in taken:
+        across = round(_LETTER * (min(NAME, len(name)) + min(NAME, len(other))) / 2) + 1
+        up = slice(max(0, row - _LINE), row + _LINE + 1)
+        free[max(0, column - across) : column + across + 1, up] = 0
+    return free

@@ -25,7 +25,7 @@ def page(explored: Explored, name: str) -> Any:
     return html.Main(
         [
             dcc.Location(id="url", refresh=False),
-            *(dcc.Store(id=id) for id in ("state", "scene", "drawn", "stage")),
+            *(dcc.Store(id=id) for id in ("state", "scene", "drawn", "stage", "picked")),
             dcc.Interval(id="tick", interval=1000, disabled=True),
             dcc.Download(id="download"),
             html.H1(["What localization did: ", html.Span(name)]),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from nodewise.explorer.density import density, spots
+from nodewise.explorer.density import NAME, density, spots
 from nodewise.explorer.explored import EFFECTS, Explored, Numbers
 from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
 from nodewise.explorer.state import COLORINGS, State
@@ -26,7 +26,8 @@ _GROUPS: Final[dict[str, tuple[str, ...] | None]] = {
 }
 _OF_EFFECTS: Final = {"right": 2, "wrong": 4, "corrected": 2, "spoiled": 4, "right either way": 0}
 RING: Final = "#FF1493"  # in no palette
-_SMALL, _MARKED = 7, 20
+_SMALL, _SMALLEST, _MARKED = 7, 4, 20
+_MANY: Final = 5_000  # nodes that are drawn smallest: seen one by one, and painted faster
 
 
 def map_figure(explored: Explored, state: State) -> dict[str, Any]:
@@ -51,8 +52,15 @@ def placed(trace: Trace, places: Any) -> Trace:
 
 def colored(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     """Traces without coordinates: one for each group of nodes, or one with a color scale."""
-    if color not in _GROUPS:
-        return [_scaled(explored, color, drawn)]
+    size = _SMALL if len(explored.ids) <= _MANY else _SMALLEST
+    make = _groups if color in _GROUPS else _scaled
+    traces = make(explored, color, drawn)
+    for trace in traces:
+        trace["marker"]["size"] = size
+    return traces
+
+
+def _groups(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     names = _names(explored, color)[drawn]
     groups = [*(_GROUPS[color] or explored.classes)]
     groups += [name for name in (_MISSING,) if name in names and name not in groups]
@@ -77,15 +85,22 @@ def _group(name: str, number: int, nodes: Numbers, color: str) -> Trace:
     return _trace(name, nodes, {"color": shade, "symbol": mark})
 
 
-def _scaled(explored: Explored, color: str, drawn: Numbers) -> Trace:
+def _scaled(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     values = explored.frame[color].to_numpy(float)[drawn]
     title = COLORINGS[color]
     if color == "degree":
         values, title = np.log10(values + 1), "degree, log10(1 + d)"
     shades = [round(value, 4) if np.isfinite(value) else None for value in values.tolist()]
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0}
-    marker = {"color": shades, "colorscale": SCALE, "showscale": True, "colorbar": bar}
-    return {**_trace(title, drawn, marker), "showlegend": False}
+    edge = {"width": 1, "color": GRAY}  # the darkest nodes are seen on a dark page, too
+    marker = {
+        "color": shades,
+        "colorscale": SCALE,
+        "showscale": True,
+        "colorbar": bar,
+        "line": edge,
+    }
+    return [{**_trace(title, drawn, marker), "showlegend": False}]
 
 
 def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
@@ -95,7 +110,7 @@ def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
         "name": plain(name, 24),
         "customdata": nodes.tolist(),
         "hoverinfo": "text",
-        "marker": {"size": _SMALL, "opacity": 0.8, **marker},
+        "marker": {"opacity": 0.8, **marker},
     }
 
 
@@ -149,7 +164,7 @@ def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[s
         {
             "x": x,
             "y": y,
-            "text": f"<b>{plain(name, 24)}</b>",
+            "text": f"<b>{plain(name, NAME)}</b>",
             "showarrow": False,
             "bgcolor": "rgba(255,255,255,.75)",
         }
@@ -164,8 +179,10 @@ def layout(revision: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
         "xaxis": axis,
         "yaxis": axis,
         "annotations": notes,
-        "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
-        "margin": {"l": 10, "r": 10, "t": 30, "b": 30},
+        # Placed by the axes it would cover nodes of a narrow map.
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom"}
+        | {"itemsizing": "constant"},
+        "margin": {"l": 10, "r": 10, "t": 30, "b": 10},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "hovermode": "closest",

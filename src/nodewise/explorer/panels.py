@@ -32,7 +32,7 @@ def panel(explored: Explored, id: str, place: str) -> Any:
             html.P(found.sentence),
             html.Dl(facts),
             html.Div(parts, className="figures"),
-            members(explored, found, place),
+            members(explored, found),
         ],
         **{"aria-label": f"Node {id}"},
     )
@@ -40,6 +40,6 @@ def panel(explored: Explored, id: str, place: str) -> Any:
 
 def _figure(key: str, figure: dict[str, Any], place: str, note: str) -> Any:
     height = {"height": f"{figure['layout']['height']}px"}
-    name = {"type": key, "place": place}
-    graph = dcc.Graph(id=name, figure=figure, config=BUTTONS, responsive=True, style=height)
+    name = {"id": {"type": key, "place": place}} if key == "neighborhood" else {}
+    graph = dcc.Graph(figure=figure, config=BUTTONS, responsive=True, style=height, **name)
     return html.Figure([html.Figcaption(words.TITLES[key]), graph, html.P(note, className="pale")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,45 +21,39 @@ def nodes(explored: Explored, numbers: Numbers, what: str) -> list[Any]:
         numbers: The nodes' numbers.
         what: What they are.
     """
-    rows = explored.rows(numbers[:ROWS], COLUMNS)
     caption = f"{len(numbers):,} {what}"
     if len(numbers) > ROWS:
         caption += f"; the first {ROWS}, the most localized, are listed"
-    cells = [[_button(id, number, "table"), *others] for number, id, *others in rows]
+    classes = [[None, *row] for row in explored.by_class(numbers)]
     return [
-        _scrolled(_table("Classes of these nodes", CLASSES, explored.by_class(numbers)), "classes"),
-        _scrolled(_table(caption, COLUMNS, cells), "rows"),
+        _table("classes", "Classes of these nodes", CLASSES, classes),
+        _table("rows", caption, COLUMNS, explored.rows(numbers[:ROWS], COLUMNS)),
     ]
 
 
-def members(explored: Explored, found: NodeAnalysis, place: str) -> Any:
+def members(explored: Explored, found: NodeAnalysis) -> Any:
     """The messages that a node receives as a table, closed until it is asked for.
 
     Args:
         explored: Where to look.
         found: The node.
-        place: "node", or "other" for the node beside it.
     """
-    cells = [
-        [_button(id, explored.number(id), f"{place} {row}"), *others]  # an edge may be repeated
-        for row, (id, *others) in enumerate(member_rows(found))
-    ]
+    rows = [[explored.number(row[0]), *row] for row in member_rows(found)]
     summary = html.Summary(f"The messages of node {found.id} as a table")
-    grid = _table("Those that the edge level changes most come first", MEMBERS, cells)
-    return html.Details([summary, _scrolled(grid, "rows")])
+    caption = "Those that the edge level changes most come first"
+    return html.Details([summary, _table("rows", caption, MEMBERS, rows)])
 
 
-def _button(id: str, number: int, place: str) -> Any:
-    name = {"type": "pick", "node": number, "place": place}
-    return html.Button(id, id=name, type="button")
+def _table(
+    name: str, caption: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+) -> Any:
+    """A table in a box that the keyboard can scroll; assets/tables.js fills it.
 
-
-def _table(caption: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> Any:
-    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in columns.values()]))
-    body = html.Tbody([html.Tr([html.Td(cell) for cell in row]) for row in rows])
-    return html.Table([html.Caption(caption), head, body])
-
-
-def _scrolled(table: Any, name: str) -> Any:
-    """A table in a box that the keyboard can scroll."""
-    return html.Div(table, className=name, tabIndex=0)
+    Args:
+        name: The class of the box.
+        caption: What stands above the table.
+        columns: The names of its columns.
+        rows: Cells, and before them the number of a node that a button in the first one chooses.
+    """
+    data = {"caption": caption, "columns": list(columns.values()), "rows": rows}
+    return html.Div(className=name, tabIndex=0, **{"data-table": json.dumps(data)})

@@ -57,7 +57,8 @@ def summary(explored: Explored) -> str:
         return said + "The model has no localization."
     return said + (
         f"Of those with a label, localization ({' and '.join(levels)} level) corrected {right:,} "
-        f"predictions and spoiled {wrong:,}."
+        f"predictions and spoiled {wrong:,}, compared with its global weights alone, which were "
+        "not trained to be used alone."
     )
 
 

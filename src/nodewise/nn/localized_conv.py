@@ -32,6 +32,7 @@ from nodewise.nn.aggregators import (
     Sum,
 )
 from nodewise.nn.aggregators.scores import Attention
+from nodewise.nn.autocast import without_autocast
 from nodewise.nn.base_conv import BaseConv, Inputs
 from nodewise.nn.block import Block
 from nodewise.nn.context import make_context
@@ -140,6 +141,7 @@ class LocalizedConv(BaseConv):
         parts = (self.node_modulator, self.edge_modulator, self.bias_modulator)
         return [weight for part in parts if part is not None for weight in part.parameters()]
 
+    @without_autocast
     def forward(
         self,
         x: Inputs,

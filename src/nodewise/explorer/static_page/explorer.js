@@ -75,7 +75,7 @@ function pick(id) {
 }
 
 function row(first, others) {
-  const cells = others.map(text => element("td", text));
+  const cells = others.map(text => element("td", text, [], { title: text }));  // columns cut long ones
   return element("tr", null, [element("td", null, [first]), ...cells]);
 }
 
