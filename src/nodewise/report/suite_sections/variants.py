@@ -19,7 +19,7 @@ def variants_section(results: Path, suite: Suite) -> Section:
         runs.count,
         runs.wanted,
         [_table(runs, dataset) for dataset in suite.datasets],
-        "Means of test accuracies in percent with their deviations over runs. An empty cell: the "
+        "Means of test accuracies in percent with their deviations over runs. A dash: the "
         "change does not concern the model.",
         data=_data(runs),
         refused=runs.refused,
@@ -47,7 +47,7 @@ def _cells(runs: SuiteRuns, dataset: str, model: str) -> list[TableCell]:
     ours = [
         mean_shown(runs, dataset, model, variant)
         if (dataset, model, variant.name) in runs.cells
-        else TableCell("")
+        else TableCell("-")
         for variant in runs.suite.variants
     ]
     return [TableCell(f"{mean:.1f} ± {spread:.1f}"), *ours]
