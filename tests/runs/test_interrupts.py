@@ -85,11 +85,12 @@ def test_the_command_line_ends_with_130() -> None:
 
 
 def test_a_terminal_that_is_closed_asks_to_stop_unless_that_is_ignored() -> None:
-    with asking_to_stop() as asked:
-        signal.raise_signal(signal.SIGHUP)
-        assert asked()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
+        with asking_to_stop() as asked:
+            signal.raise_signal(signal.SIGHUP)
+            assert asked()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
         with asking_to_stop() as asked:
             signal.raise_signal(signal.SIGHUP)
             assert not asked()
