@@ -62,7 +62,7 @@ def test_the_files_are_written_once_for_the_same_tables() -> None:
     first = GraphStore.open(about.parent).sha256
     lines = Path("nodes.csv").read_text().splitlines()
     Path("nodes.csv").write_text("\n".join(line for line in lines if "hermit" not in line) + "\n")
-    with pytest.raises(RunError, match="graph.nodes = 35, not 34"):
+    with pytest.raises(RunError, match=r"graph\.nodes = 35, not 34"):
         told(*TO_FILES)
     assert GraphStore.open(about.parent).sha256 != first
 
