@@ -20,6 +20,7 @@ from nodewise.nn.block import Block
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulation
 from nodewise.runs.curves import curves_of
+from nodewise.runs.local_map import local_map
 from nodewise.runs.unlabeled import name_of, unlabeled_predictions
 from nodewise.training.engines.base import TrainingGraph
 from nodewise.training.inference import Inference, Inputs, MappedGraph
@@ -53,10 +54,13 @@ def diagnose(
     unlabeled = unlabeled_predictions(labels, probabilities, ids)
     if unlabeled is not None:
         diagnostics["unlabeled"] = unlabeled
-    squares = localization(model, graph)
-    if squares is not None:
-        about = (graph, logits, class_names, ids)
-        diagnostics["localization"] = _extremes(squares.cpu(), *about)
+    modulation = _modulation(model, graph)
+    if modulation is not None:
+        squares = _squares(modulation, len(labels)).cpu()
+        diagnostics["localization"] = {
+            **_extremes(squares, graph, logits, class_names, ids),
+            "map": local_map(modulation, logits.argmax(1)),
+        }
     return diagnostics
 
 
@@ -82,22 +86,29 @@ def scored_part(split: Split) -> str:
     return "test" if len(split.test) else "val"
 
 
-@singledispatch
 def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
     """Mean squares of a_v - 1 and of b_v in the first layer, shape (N, 2), in evaluation mode.
 
     None for a model without node-level localization.
     """
+    found = _modulation(model, graph)
+    return None if found is None else _squares(found, graph.y.numel())
+
+
+@singledispatch
+def _modulation(model: Module, graph: TrainingGraph) -> Modulation | None:
+    """The node level's modulation in the first layer; None for a model that has none."""
     return None
 
 
-@localization.register
-def _(model: Classifier, graph: TrainingGraph) -> Tensor | None:
+@_modulation.register
+def _(model: Classifier, graph: TrainingGraph) -> Modulation | None:
     model.eval()
-    found = first_modulation(model, graph.inputs)
-    if found is None:
-        return None
-    parts = in_parts(found, graph.y.numel())
+    return first_modulation(model, graph.inputs)
+
+
+def _squares(modulation: Modulation, count: int) -> Tensor:
+    parts = in_parts(modulation, count)
     return torch.cat([torch.stack([_mean_square(a), _mean_square(b)], 1) for _, a, b in parts])
 
 
