@@ -61,7 +61,7 @@ def test_a_page_tells_all_and_reads_names_as_text(tmp_path: Path) -> None:
         "localized",
     ):
         assert heading in page
-    assert page.count("<svg") == 7 and page.count("<script") == 0
+    assert page.count("<svg") == 8 and page.count("<script") == 0
     assert "<td>中文</td>" in page and "$5 to $9" in page and "&lt;b&gt;a very" in page
     most = json.loads((tmp_path / "run" / "diagnostics.json").read_text())["localization"]["most"]
     assert most[0]["id"].replace("<", "&lt;").replace(">", "&gt;") in page
