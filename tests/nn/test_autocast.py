@@ -30,7 +30,11 @@ def convs() -> list[BaseConv]:
 def test_autocast_changes_no_bit_of_a_layer(kernel: str, dtype: torch.dtype) -> None:
     half = x().to(dtype)
     for conv in convs():
-        for rows, same in ((x(), x()), (half, half.float()), (SparseRows.from_dense(half), half.float())):
+        for rows, same in (
+            (x(), x()),
+            (half, half.float()),
+            (SparseRows.from_dense(half), half.float()),
+        ):
             with use_kernel(kernel):
                 expected = conv(same, EDGES)
                 with torch.autocast("cpu", dtype):
