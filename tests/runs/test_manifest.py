@@ -10,9 +10,11 @@ import pytest
 
 import nodewise as nw
 from nodewise.errors import NodewiseError, RunError, RunWarning
+from nodewise.io import parse_toml
 from nodewise.report.run import write_report
 from nodewise.runs.copy import copy_run
 from nodewise.runs.folder import RunFolder
+from nodewise.runs.manifest import write_manifest
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.seeds import train_seeds
@@ -52,6 +54,16 @@ def test_a_file_that_was_changed_is_refused_by_name(run: Path, name: str) -> Non
 def test_a_file_that_is_gone_is_refused_by_name(run: Path, name: str) -> None:
     (run / name).unlink()
     with pytest.raises(RunError, match=name):
+        load_run(run)
+
+
+def test_settings_of_another_model_are_refused_though_the_file_is_the_same(run: Path) -> None:
+    contents = {path.name: path.read_bytes() for path in run.iterdir() if path.name in FILES}
+    config = parse_toml(contents["config.toml"])
+    write_manifest(run, contents, config)
+    load_run(run)
+    write_manifest(run, contents, {**config, "model": "LGAT"})
+    with pytest.raises(RunError, match=r"config\.toml: is not as training left it"):
         load_run(run)
 
 
