@@ -8,8 +8,8 @@ below 4 GB, and end within 30 minutes.
 Usage:
     python benchmarks/files_to_predictions.py [--nodes 1000000] [--folder FOLDER] [--out OUT.json]
 
-Prints the figures as JSON and exits 1 where the promise fails. With `--folder`, tables stay there
-for the next time.
+Other options go to `nodewise train`. Prints the figures as JSON and exits 1 where the promise
+fails. With `--folder`, tables stay there for the next time.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1_000_000, help="how many (default: 1000000)")
     parser.add_argument("--folder", type=Path, help="where tables and results go, and stay")
     parser.add_argument("--out", type=Path, help="a JSON file for the figures")
-    asked = parser.parse_args()
+    asked, more = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def main() -> None:
         out, predictions = folder / "run", folder / "predictions.csv"
         files = ["--nodes", str(folder / "nodes.csv"), "--edges", str(folder / "edges.csv")]
         options = ["--label", "topic", "--memory", "4GB", "--set", "epochs=5", "--out", str(out)]
-        command = ["train", *files, *options, "--predictions", str(predictions)]
+        command = ["train", *files, *options, "--predictions", str(predictions), *more]
         found = watched([sys.executable, "-m", "nodewise", *command])
         with predictions.open() as lines:
             rows = sum(1 for _ in lines) - 1

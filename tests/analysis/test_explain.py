@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
 from nodewise.analysis.explain import computation_graph
+from nodewise.models.zoo import ZOO, Row
 from nodewise.ops.sparse import as_features, take_rows
 from tests.analysis.subjects import random_view
 from tests.training.tasks import small_graph
@@ -22,6 +25,14 @@ def test_a_neighborhood_has_the_logits_of_the_graph(name: str) -> None:
         assert torch.equal(part.nodes[part.edge_index], subject.edge_index[:, part.edge])
         sizes.append(len(part.nodes))
     assert min(sizes) < 60
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", [name for name, row in ZOO.items() if isinstance(row, Row)])
+def test_every_model_with_layers_is_explained(name: str) -> None:
+    found = random_view(name).explain(5, epochs=2)
+    assert found.features and bool(found.edges) == (name != "MLP")
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("name", ["LGCN", "LGAT", "GAT-FiLM", "LSAGE"])

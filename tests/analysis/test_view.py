@@ -37,6 +37,8 @@ def test_every_model_of_the_zoo_has_a_view(name: str) -> None:
     assert found.keys() >= KEYS | {"distance_rank", "similar", "sentence", "correct"}
     assert found["prediction"] == frame["prediction"][5] and len(found["features"]) == 7
     assert (found["distance"] is None) == (not row.node_level)
+    frames = view.node(5).to_frames()
+    assert frames["features"]["name"].tolist() == [each["name"] for each in found["features"]]
     json.dumps(view.graph.to_dict(), allow_nan=False)
     assert view.map().notna().all(axis=None)
     if not row.is_localized:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.runs.earlier import as_of_earlier_release
+
 COMMAND = [sys.executable, "-m", "nodewise"]
 ROWS = "id,label,x\n" + "".join(f"n{i},{'ab'[i % 2]},{i}\n" for i in range(12))
 
@@ -53,7 +55,7 @@ def test_a_run_without_a_manifest_is_one_warning(tmp_path: Path) -> None:
     run("train", "toy", "--set", "epochs=2", "--out", tmp_path / "run")
     predict = ("predict", tmp_path / "run", "--out", tmp_path / "p.csv")
     assert run(*predict).stderr == ""
-    (tmp_path / "run" / "manifest.json").unlink()
+    as_of_earlier_release(tmp_path / "run")
     ended = run(*predict)
     assert ended.returncode == 0 and ended.stderr.startswith("nodewise: warning: ")
     config = tmp_path / "run" / "config.toml"

@@ -23,6 +23,7 @@ from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.task import load_source, make_task
 from tests.data.tables.broken_tables import CASES, BrokenTable
+from tests.runs.earlier import as_of_earlier_release
 
 QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
@@ -212,7 +213,7 @@ def test_the_option_and_the_key_of_earlier_releases_still_work(here: Path) -> No
     config = here / "old" / "config.toml"
     assert "unlabeled = [" in config.read_text()
     config.write_text(config.read_text().replace("unlabeled = [", "unlabelled = ["))
-    (here / "old" / "manifest.json").unlink()  # which earlier releases did not write
+    as_of_earlier_release(here / "old")
     with pytest.warns(RunWarning, match=r"no manifest\.json"):
         assert answer("evaluate", "old")["same_bits"] is True
     assert answer(*TRAIN, "--unlabeled", "?", "--out", "old")["runs"]

@@ -48,7 +48,7 @@ def walk(visit: Visit, folder: Path, nodes: int, id: str) -> Times:
     what_if(visit, id, times)
     compare(visit, id)
     go_back(visit)
-    filter_and_save(visit, folder)
+    assert all(",corrected" in line for line in filter_and_save(visit, folder))
     assert visit.errors() == []
     return times
 
@@ -108,11 +108,13 @@ def go_back(visit: Visit) -> None:
     visit.wait("document.querySelectorAll('#node > section').length == 2")
 
 
-def filter_and_save(visit: Visit, folder: Path) -> None:
+def filter_and_save(visit: Visit, folder: Path) -> list[str]:
+    """The lines of the saved table, one for each node of the filter."""
     visit.choose("show", "corrected")
     visit.says(".rows caption", "localization corrected")
     visit.wait("location.href.includes('show=corrected')")
     count = int(visit.find(".rows caption").text.split()[0].replace(",", ""))
     lines = visit.save("#csv", folder, "nodes.csv").decode().splitlines()
-    assert len(lines) == count + 1 and all(",corrected" in line for line in lines[1:])
+    assert len(lines) == count + 1
     assert visit.save("#png", folder, "nodewise-map.png").startswith(b"\x89PNG")
+    return lines[1:]

@@ -21,11 +21,13 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
+from nodewise.io import json_bytes, write_bytes
 from tests.fuzz.engine import Work, fuzz
 from tests.fuzz.targets import targets
 
 FOUND = Path(__file__).parent / "found"
 _SILENCE = 900  # seconds after which a process hangs; compiling and training come first
+_SAVED = 100  # inputs of a target after which all counts are written
 _MEMORY = Path("/dev/shm")  # folders are made and deleted there ten times as fast
 
 
@@ -45,21 +47,17 @@ def main() -> int:
         counts = {name: before.get(name, 0) for name in counts}
     work, bad = Work(options.seed, counts, time.time() + 60 * minutes, options.inputs), set[str]()
     print(f"seed {work.seed}, {len(counts)} targets", flush=True)
-    try:
-        while work.next() is not None:
-            _supervise(work, bad)
-            # The process died, or its memory has grown: a new one.
-            work = replace(work, seed=work.seed + 1)
-    finally:
-        if options.counts:
-            options.counts.write_text(json.dumps(counts, indent=2) + "\n")
-        for name, count in counts.items():
-            print(f"{name:20} {count:8}")
-        print(f"{sum(counts.values())} inputs, {len(bad)} found")
+    while work.next() is not None:
+        _supervise(work, bad, options.counts)
+        # The process died, or its memory has grown: a new one.
+        work = replace(work, seed=work.seed + 1)
+    for name, count in counts.items():
+        print(f"{name:20} {count:8}")
+    print(f"{sum(counts.values())} inputs, {len(bad)} found")
     return 1 if bad else 0
 
 
-def _supervise(work: Work, bad: set[str]) -> None:
+def _supervise(work: Work, bad: set[str], counts: Path | None) -> None:
     """Run a process to its end, and note what it has found; its death is a finding, too."""
     context = multiprocessing.get_context("spawn")
     place = _MEMORY if _MEMORY.is_dir() else None
@@ -78,6 +76,8 @@ def _supervise(work: Work, bad: set[str]) -> None:
                 ended = f"died with {process.exitcode}"
                 break
             work.counts[name] += 1
+            if counts and (work.counts[name] % _SAVED == 0 or work.next() is None):
+                write_bytes(counts, json_bytes(work.counts))
             if outcome is not None:
                 _keep(name, outcome, content, bad)
                 if outcome.endswith(" MB"):

@@ -38,6 +38,7 @@ from nodewise.runs.saved import load_run
 from nodewise.runs.task import Task, files_source, load_source, make_task
 from nodewise.training.recipe import load_recipe
 from tests.data.raw_files import planetoid_files
+from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import small_task
 
 CHECKPOINT = "checkpoint/last.safetensors"
@@ -260,9 +261,9 @@ def _copy(name: str, folder: Path) -> Path:
 
 
 def _read_run(name: str, content: bytes, folder: Path) -> object:
-    """All that reads a run's folder; without a manifest, which would have every change refused."""
+    """All that reads the folder of a run without a manifest, which would refuse every change."""
     run = _copy("run", folder)
-    (run / "manifest.json").unlink()
+    as_of_earlier_release(run)
     (run / name).write_bytes(content)
     if name in ("diagnostics.json", "history.jsonl", "controls.json"):
         write_report(folder / "report.html", [run])

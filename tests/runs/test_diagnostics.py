@@ -8,7 +8,9 @@ from torch.nn import Linear
 
 from nodewise.data.splits.split import Split
 from nodewise.runs import diagnostics
+from nodewise.runs import local_map as module
 from nodewise.runs.diagnostics import diagnose, localization
+from nodewise.runs.local_map import local_map
 from nodewise.runs.run import Refit, train
 from nodewise.training.metrics import METRICS
 from tests.training.tasks import small_task
@@ -29,6 +31,27 @@ def test_the_extremes_are_named_and_in_order() -> None:
     assert first["label"] == "abc"[int(task.data.y[node])]
     assert first["neighbors"] == int((task.data.edge_index[1] == node).sum())
     assert sum(found["localization"]["histogram"]["counts"]) == 60
+
+
+def test_the_map_has_the_nodes_and_the_global_weight_on_principal_axes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    task = small_task("LGAT")
+    torch.manual_seed(0)
+    net = task.engine().model.eval()
+    modulation = diagnostics.first_modulation(net, task.graph.inputs)
+    assert modulation is not None
+    found = local_map(modulation, torch.arange(60) % 3)
+    rows = torch.cat([(modulation.scale - 1).flatten(1), modulation.shift.flatten(1)], 1).detach()
+    middle = rows.mean(0)
+    expected = torch.cat([rows, torch.zeros_like(rows[:1])]).double() - middle
+    _, _, axes = torch.linalg.svd(expected[:-1], full_matrices=False)
+    expected = (expected @ axes[:2].T).abs()
+    points = torch.tensor(found["points"]).abs()
+    torch.testing.assert_close(points, (expected / expected.max()).float(), atol=1e-3, rtol=0)
+    assert found["predictions"] == [i % 3 for i in range(60)]
+    monkeypatch.setattr(module, "_NODES", 20)
+    assert len(local_map(modulation, torch.arange(60))["points"]) == 21
 
 
 def test_what_a_refitted_model_has_learned_is_not_scored() -> None:

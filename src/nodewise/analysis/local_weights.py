@@ -21,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.analysis.axes import principal
 from nodewise.analysis.predictions import arguments
 from nodewise.analysis.subject import Subject
 from nodewise.nn.modulation import Modulation
 from nodewise.ops.sparse import as_features
+from nodewise.runs.axes import principal
 from nodewise.runs.diagnostics import first_modulation, in_parts
 
 _KEPT = 2**26  # scales and shifts of small graphs are kept, 256 MB at most

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.analysis.axes import principal
 from nodewise.analysis.predictions import arguments
 from nodewise.analysis.subject import Subject
 from nodewise.models.receptive_field import ReceptiveField
@@ -20,6 +19,7 @@ from nodewise.nn.base_conv import BaseConv
 from nodewise.nn.block import Block
 from nodewise.nn.levels import LEVELS, with_levels
 from nodewise.ops.sparse import Features, SparseRows, as_features, take_rows
+from nodewise.runs.axes import principal
 from nodewise.training.inference import Inference
 
 

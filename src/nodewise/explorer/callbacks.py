@@ -109,7 +109,7 @@ def picked_node(explored: Explored, trigger: Any, value: Any) -> str | None:
     if not value:
         return None
     if trigger == "picked":
-        return str(explored.ids[value[0]])
+        return explored.ids[int(value[0])]
     found = value["points"][0].get("customdata")
     if found is None:
         return None

@@ -302,6 +302,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         if not self.explain:
             return None
         mask: Tensor = self._edge_mask.sigmoid() if self._apply_sigmoid else self._edge_mask
+        mask = mask.to(self.weight.dtype)  # explainers make float32
         return torch.cat([mask, mask.new_ones(1)])[block.neighbors.edge_id]
 
     def _join(self, out: Tensor) -> Tensor:

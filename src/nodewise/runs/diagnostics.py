@@ -20,6 +20,7 @@ from nodewise.nn.block import Block
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulation
 from nodewise.runs.curves import curves_of
+from nodewise.runs.local_map import local_map
 from nodewise.runs.unlabeled import name_of, unlabeled_predictions
 from nodewise.training.engines.base import TrainingGraph
 from nodewise.training.inference import Inference, Inputs, MappedGraph
@@ -55,10 +56,13 @@ def diagnose(
     unlabeled = unlabeled_predictions(labels, probabilities, ids)
     if unlabeled is not None:
         diagnostics["unlabeled"] = unlabeled
-    squares = localization(model, graph, how)
-    if squares is not None:
-        about = (graph, logits, class_names, ids)
-        diagnostics["localization"] = _extremes(squares.cpu(), *about)
+    modulation = _modulation(model, graph, how)
+    if modulation is not None:
+        squares = _squares(modulation, len(labels)).cpu()
+        diagnostics["localization"] = {
+            **_extremes(squares, graph, logits, class_names, ids),
+            "map": local_map(modulation, logits.argmax(1)),
+        }
     return diagnostics
 
 
@@ -84,7 +88,6 @@ def scored_part(split: Split) -> str:
     return "test" if len(split.test) else "val"
 
 
-@singledispatch
 def localization(
     model: Module, graph: TrainingGraph, how: Inference | None = None
 ) -> Tensor | None:
@@ -92,16 +95,26 @@ def localization(
 
     None for a model without node-level localization.
     """
+    found = _modulation(model, graph, how)
+    return None if found is None else _squares(found, graph.y.numel())
+
+
+@singledispatch
+def _modulation(
+    model: Module, graph: TrainingGraph, how: Inference | None = None
+) -> Modulation | None:
+    """The node level's modulation in the first layer; None for a model that has none."""
     return None
 
 
-@localization.register
-def _(model: Classifier, graph: TrainingGraph, how: Inference | None = None) -> Tensor | None:
+@_modulation.register
+def _(model: Classifier, graph: TrainingGraph, how: Inference | None = None) -> Modulation | None:
     model.eval()
-    found = first_modulation(model, graph.inputs, how)
-    if found is None:
-        return None
-    parts = in_parts(found, graph.y.numel())
+    return first_modulation(model, graph.inputs, how)
+
+
+def _squares(modulation: Modulation, count: int) -> Tensor:
+    parts = in_parts(modulation, count)
     return torch.cat([torch.stack([_mean_square(a), _mean_square(b)], 1) for _, a, b in parts])
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,9 @@ from nodewise.runs.formats import (
 )
 from nodewise.runs.manifest import (
     MANIFEST,
+    Manifest,
     contents_of,
+    is_expected,
     model_sha256,
     read_manifest,
     sha256_of,
@@ -162,7 +165,7 @@ class RunFolder:
         """
         if not is_finished(self.path):
             return
-        manifest = read_manifest(self.path)
+        manifest = self._manifest()
         if manifest is None:
             self._warn(f"{self.path} has no {MANIFEST}, so nothing says whether files were changed")
             return
@@ -182,27 +185,44 @@ class RunFolder:
             RunError: It was changed.
         """
         content = file_bytes(self.path / name)
-        manifest = read_manifest(self.path) if is_finished(self.path) else None
+        manifest = self._manifest()
         if manifest is not None and manifest["files"].get(name) != sha256_of(content):
             self._refuse(name)
         return content
 
     def _check_model(self, config: Mapping[str, Any]) -> None:
         """Check the settings of a finished run to be those of its manifest."""
-        manifest = read_manifest(self.path) if is_finished(self.path) else None
+        manifest = self._manifest()
         if manifest is not None and manifest["model_sha256"] != model_sha256(config):
             self._refuse(CONFIG)
+
+    def _manifest(self) -> Manifest | None:
+        """The manifest of a finished run; None without one, as of runs of earlier releases.
+
+        Raises:
+            RunError: It is damaged, or is gone: other files name a release that wrote one.
+        """
+        if not is_finished(self.path):
+            return None
+        manifest = read_manifest(self.path)
+        if manifest is None and not self._allow_changes and is_expected(self._versions()):
+            raise _changed(self.path / MANIFEST, "is gone: every run of this release has one")
+        return manifest
+
+    def _versions(self) -> list[object]:
+        """The versions of nodewise that files name; those that cannot be read name none."""
+        found: list[object] = []
+        with suppress(OSError, ValueError):
+            found.append(parse_toml(file_bytes(self.path / CONFIG)).get("nodewise"))
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            found.append(parse_json(file_bytes(self.path / RESULT))["versions"]["nodewise"])
+        return found
 
     def _refuse(self, name: str) -> None:
         """Refuse a file that was changed, or warn."""
         problem = f"is not as training left it: its SHA-256 is not the one in {MANIFEST}"
         if not self._allow_changes:
-            raise RunError(
-                str(self.path / name),
-                problem,
-                way_out="restore it; commands that only read a run go on knowingly with "
-                "--allow-changes (load_run with allow_changes=True)",
-            )
+            raise _changed(self.path / name, problem)
         self._warn(f"{self.path / name} {problem}")
 
     def _warn(self, text: str) -> None:
@@ -321,6 +341,15 @@ class RunFolder:
         lines = path.read_bytes().splitlines(keepends=True)[:epochs] if path.exists() else []
         with writing(path), replacing(path) as stream:
             stream.writelines(lines)
+
+
+def _changed(path: Path, problem: str) -> RunError:
+    return RunError(
+        str(path),
+        problem,
+        way_out="restore it; commands that only read a run go on knowingly with "
+        "--allow-changes (load_run with allow_changes=True)",
+    )
 
 
 def is_finished(path: Path) -> bool:

@@ -169,6 +169,13 @@ class Histogram(TypedDict):
     edges: list[float]
 
 
+class LocalMap(TypedDict):
+    """Local weights in the plane, the global one last, and the predicted class of each node."""
+
+    points: list[tuple[float, float]]
+    predictions: list[Count]
+
+
 class Localization(TypedDict):
     """The most and the least localized nodes."""
 
@@ -176,6 +183,7 @@ class Localization(TypedDict):
     least: list[LocalizedNode]
     median: NotNegative
     histogram: Histogram
+    map: NotRequired[LocalMap]
 
 
 class Diagnostics(TypedDict):

@@ -52,6 +52,6 @@ def pickled(shape: tuple[int, ...]) -> bytes:
 
 
 def test_a_pickle_cannot_have_memory_allocated_by_naming_a_far_place() -> None:
-    far = b"\x80\x02]r" + (2**30).to_bytes(4, "little") + b"."  # 16 GB of empty places
-    with pytest.raises(RawFileError, match="keeps an object at place 1073741824"):
+    far = b"\x80\x02]r" + (2**26).to_bytes(4, "little") + b"."  # 1 GB of empty places
+    with pytest.raises(RawFileError, match="keeps an object at place 67108864"):
         loads("far", far)

@@ -118,6 +118,17 @@ def test_truncated_files_are_refused(tmp_path: Path, file: str) -> None:
         GraphStore.open(tmp_path)
 
 
+@pytest.mark.parametrize("size", [b"-1", b"(0", b"9" * 19, b"9" * 30])
+def test_headers_of_impossible_sizes_are_refused(tmp_path: Path, size: bytes) -> None:
+    write(tmp_path)
+    path = tmp_path / "x.npy"
+    start, end = path.read_bytes().split(b"(10, 3")
+    end = end.replace(b" " * (len(size) - 2), b"", 1)  # of the header's padding
+    path.write_bytes(start + b"(" + size + b", 3" + end)
+    with pytest.raises(GraphError, match="is damaged"):
+        GraphStore.open(tmp_path)
+
+
 def test_a_damaged_meta_file_is_refused(tmp_path: Path) -> None:
     write(tmp_path)
     path = tmp_path / "store.json"

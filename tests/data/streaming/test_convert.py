@@ -73,6 +73,7 @@ def test_what_a_killed_conversion_left_is_removed() -> None:
 def test_too_little_memory_is_said_before_it_is_used() -> None:
     with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.8GB or more"):
         Budget(600 * 10**6)
-    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*3\.8GB or more"):
-        Budget(2 * 10**9).check(50_000_000)
-    Budget(4 * 10**9).check(50_000_000)
+    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*6\.7GB or more"):
+        Budget(2 * 10**9).beside(50_000_000)
+    whole = Budget(7 * 10**9)
+    assert 0 < whole.beside(50_000_000).entries < whole.entries

@@ -144,7 +144,7 @@ def _check_memo(content: bytes) -> None:
         ValueError: There are more places than bytes, or opcodes are damaged.
     """
     for opcode, place, _ in pickletools.genops(content):
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(place or 0) > len(content):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (place or 0) > len(content):
             raise ValueError(f"it keeps an object at place {place}")
 
 

@@ -133,10 +133,10 @@ class _Conversion:
         as_text = as_text_columns(self.nodes, roles, options, fitted)
         spool = self.folder / "nodes.arrow"
         table = stream_nodes(self.nodes, as_text, spool, self.budget, self.show)
-        self.budget.check(table.num_rows)
+        budget = self.budget.beside(table.num_rows)
         rows = read_nodes(table, roles, options, fitted, self.folder, self.show)
-        sorter = self._sorter(roles, table.num_rows)
-        read_edges(self.edges, roles, rows.names, table.name, sorter, self.budget, self.show)
+        sorter = self._sorter(roles, table.num_rows, budget)
+        read_edges(self.edges, roles, rows.names, table.name, sorter, budget, self.show)
         rows.names.forget()
         with StoreWriter(
             self.folder / "store",
@@ -150,7 +150,7 @@ class _Conversion:
         ) as writer:
             neighbors = _write_edges(writer, sorter, self.show)
             fit = self._fit(table, roles, rows.labels, neighbors)
-            encoder = NodeEncoder(fit.preprocessing, roles, neighbors, self.budget)
+            encoder = NodeEncoder(fit.preprocessing, roles, neighbors, budget)
             self._write_nodes(writer, table, rows, encoder, fit)
             notes = (
                 *roles_note(roles),
@@ -163,10 +163,10 @@ class _Conversion:
             writer.finish({"reading": reading_of(summary), "made_of": about})
         return summary
 
-    def _sorter(self, roles: Roles, num_nodes: int) -> EdgeSorter:
+    def _sorter(self, roles: Roles, num_nodes: int, budget: Budget) -> EdgeSorter:
         directed = self.options.directed or (self.fitted is not None and self.fitted.directed)
         weighted = roles.weight is not None
-        return EdgeSorter(self.folder, num_nodes, directed, weighted, self.budget.entries)
+        return EdgeSorter(self.folder, num_nodes, directed, weighted, budget.entries)
 
     def _fit(
         self, table: StreamedTable, roles: Roles, labels: Labels, neighbors: NDArray[np.int64]

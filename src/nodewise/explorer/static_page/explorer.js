@@ -192,6 +192,7 @@ $("map").on("plotly_click", event => {
   if (Number.isInteger(node)) change({ node: data.ids[node] });
 });
 $("map").on("plotly_selected", event => {
+  if (event && !event.lassoPoints && !event.range) return;  // a map that is drawn anew repeats its last lasso
   selected = event ? event.points.map(point => point.customdata) : null;
   drawTable();
 });

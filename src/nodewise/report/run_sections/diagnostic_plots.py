@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nodewise.report.plots import Histories
+from nodewise.report.scatter import legend, scatter, star
 from nodewise.report.style import COLORS, new_figure, short
 
 _READABLE = 15  # classes whose counts still fit into their cells
@@ -70,6 +71,16 @@ def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
     axes.bar(edges[:-1], histogram["counts"], widths, align="edge", color=COLORS[2])
     axes.set_xlabel("distance of a node's local weight to the global one")
     axes.set_ylabel("nodes")
+    return figure
+
+
+def local_map(found: Mapping[str, Any], classes: Sequence[str]) -> Figure:
+    """Local weights in the plane by predicted class, and the global weight as a star."""
+    figure, (axes,) = new_figure(5.4, 4.6)
+    *points, middle = found["points"]
+    scatter(axes, points, found["predictions"])
+    star(axes, middle)
+    legend(figure, [short(name) for name in classes])
     return figure
 
 

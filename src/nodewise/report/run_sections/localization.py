@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nodewise.report.page import Page
-from nodewise.report.run_sections.diagnostic_plots import localization_histogram
+from nodewise.report.run_sections.diagnostic_plots import local_map, localization_histogram
 from nodewise.report.run_sections.records import RunGroup
 from nodewise.report.style import to_svg
 
@@ -14,7 +14,8 @@ from nodewise.report.style import to_svg
 def add_localization(page: Page, group: RunGroup) -> None:
     """Add how far nodes' local weights are from the global one, of the best run."""
     run = group.best
-    found = (run.diagnostics or {}).get("localization")
+    about = run.diagnostics or {}
+    found = about.get("localization")
     if found is None:
         return
     page.heading("The most and the least localized nodes")
@@ -25,6 +26,12 @@ def add_localization(page: Page, group: RunGroup) -> None:
         f"{group.which_run}"
     )
     page.figure(to_svg(localization_histogram(found["histogram"])), "All nodes by distance.")
+    if "map" in found:  # earlier releases wrote none
+        page.figure(
+            to_svg(local_map(found["map"], about["classes"])),
+            f"(a_v - 1, b_v) of {len(found['map']['predictions']):,} nodes on their principal "
+            "axes, by predicted class; the star is the global weight. The explorer shows all.",
+        )
     columns = ("node", "distance", "of scales", "of shifts", "neighbors", "label", "prediction")
     for title, key in (("Most localized", "most"), ("Least localized", "least")):
         page.paragraph(f"{title}:")

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from sklearn.decomposition import PCA
 
-from nodewise.analysis.axes import principal
+from nodewise.runs.axes import principal
 
 
 def test_axes_are_those_of_pca_whatever_the_parts() -> None:
