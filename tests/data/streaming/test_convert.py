@@ -73,7 +73,7 @@ def test_what_a_killed_conversion_left_is_removed() -> None:
 def test_too_little_memory_is_said_before_it_is_used() -> None:
     with pytest.raises(InputError, match=r"--memory: is too little for anything .*0\.8GB or more"):
         Budget(600 * 10**6)
-    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*6\.7GB or more"):
+    with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*7\.2GB or more"):
         Budget(2 * 10**9).beside(50_000_000)
-    whole = Budget(7 * 10**9)
+    whole = Budget(8 * 10**9)
     assert 0 < whole.beside(50_000_000).entries < whole.entries

@@ -8,11 +8,11 @@ from typing import Final
 from nodewise.errors import InputError
 
 # Python with torch, PyG, pandas and Arrow, and kernels compiled: what eight nodes take.
-_BASE: Final = 600 * 10**6
+_BASE: Final = 640 * 10**6
 _LEAST: Final = 800 * 10**6
 # Of a node: its name in the table of names, its label and degree, pages of mapped files, and, while
 # features are fitted, a column of numbers with its copies.
-_OF_NODE: Final = 120
+_OF_NODE: Final = 130
 _TO_WORK_WITH: Final = 50 * 10**6
 
 
