@@ -3,7 +3,7 @@
     git worktree add ../before v0.4.4
     python benchmarks/compare_versions.py ../before/src src --dataset cora
 
-Each version runs in a process of its own, and the two take turns, step by step, so that both are
+Each version runs in a separate process, and the two take turns, step by step, so that both are
 timed under the same conditions. A step is a training step of the recipe `paper` as `nodewise train`
 takes it; `squares` and `edges` are the penalty and the edge level of layer 1, forward and backward,
 on the whole graph. The last line is one JSON object.
@@ -93,6 +93,9 @@ def main() -> None:
     parser.add_argument("--jobs", nargs="+", default=["LGCN", "LGIN", "LGAT", "squares", "edges"])
     parser.add_argument("--repeats", type=int, default=25)
     args = parser.parse_args()
+    for path in (args.before, args.after):
+        if not os.path.isdir(os.path.join(path, "nodewise")):
+            parser.error(f"{path} holds no package `nodewise`")  # else the installed one is timed
     children = [start(os.path.abspath(path), args.dataset) for path in (args.before, args.after)]
     figures: dict[str, dict[str, float]] = {}
     for name in args.jobs:

@@ -1,7 +1,7 @@
 """Does a million edges in a CSV file load in 10 seconds and 2 GB?
 
 Writes 200 thousand nodes and a million edges with string ids, reads them with `read_graph` in a
-process of its own, and measures the time, the time to import torch and PyG before it, and the
+separate process, and measures the time, the time to import torch and PyG before it, and the
 memory at its highest.
 
 Usage:
@@ -54,7 +54,7 @@ def measure(nodes: Path, edges: Path, answer: multiprocessing.Queue) -> None:
 
 
 def main() -> None:
-    """Write, read, tell."""
+    """Write, read, print."""
     parser = argparse.ArgumentParser(description="Time how long reading a big table takes.")
     parser.add_argument("--nodes", type=int, default=200_000, help="how many (default: 200000)")
     parser.add_argument("--edges", type=int, default=1_000_000, help="how many (default: 1000000)")

@@ -61,9 +61,9 @@ def spine(graph: Graph) -> list[str]:
 
 
 def places(graph: Graph) -> dict[str, tuple[float, float]]:
-    """Where each package stands: above what it imports; at the right, what no other imports.
+    """The place of each package: above what it imports; at the right, what no other imports.
 
-    Where two would stand at one place, one of them goes to the other side.
+    Where two would have one place, one of them goes to the other side.
     """
     chain, imported_ones = spine(graph), set().union(*graph.values())
     sides = {name: -2.2 if name in imported_ones else 2.2 for name in graph if name not in chain}

@@ -1,4 +1,4 @@
-"""Write the table of docs/licenses.md: what an installation brings along, and under which licences.
+"""Write the table of docs/licenses.md: what an installation brings along, and under which licenses.
 
 Run it after a change of dependencies, `python docs/make_licenses.py`; a test checks the page. It
 reads the metadata of the packages that are installed beside it, and needs no network.
@@ -25,7 +25,7 @@ def licenses() -> str:
     wanted = {"nodewise": project["dependencies"]}
     wanted |= {f"`{extra}`": project["optional-dependencies"][extra] for extra in EXTRAS}
     reached = {name: _closure(requirements) for name, requirements in wanted.items()}
-    lines = ["| package | version | licence | needed by |", "|---|---|---|---|"]
+    lines = ["| package | version | license | needed by |", "|---|---|---|---|"]
     for package in sorted(set().union(*reached.values())):
         users = [name for name, packages in reached.items() if package in packages]
         # An extra needs what nodewise needs, too.
@@ -43,7 +43,7 @@ def _row(package: str) -> str:
 
 
 def license_of(metadata: Any) -> str:
-    """The licence that a package's metadata names: an SPDX expression, a classifier, or a line."""
+    """The license that a package's metadata names: an SPDX expression, a classifier, or a line."""
     if metadata.get("License-Expression"):
         return str(metadata["License-Expression"])
     kinds = [kind for kind in metadata.get_all("Classifier") or [] if kind.startswith("License ::")]

@@ -24,29 +24,33 @@ _SAGE = (
     *("actor", "minesweeper", "cornell", "coauthor-cs"),
 )
 _BUSY = 1.3  # seconds by the clock for one of the processor, on a machine with other work
-# The label of a row, the bench and the key of its number, and its format.
-_COSTS = (
-    ("messages, forward and backward: `reference`", "messages", "reference_s", "{:.4f} s"),
-    ("the per-edge form", "messages", "dense_s", "{:.4f} s"),
-    ("`factored`", "messages", "factored_s", "{:.4f} s"),
-    ("`fused`", "messages", "fused_s", "{:.4f} s"),
-    ("`fused`, eight heads in one pass", "messages", "heads8_s", "{:.4f} s"),
-    ("per-edge form over `fused`", "messages", "speedup_vs_dense", "{:.0f}"),
-    ("`factored` over `fused`", "messages", "speedup_vs_factored", "{:.1f}"),
-    ("extra memory of `fused`", "messages", "extra_peak_mb", "{:.0f} MB"),
-    ("extra memory of `factored`", "messages", "factored_extra_peak_mb", "{:.0f} MB"),
-    ("share of the peak, `fused` forward", "messages", "share_of_peak_forward", "{:.0%}"),
-    ("share of the peak, `fused` backward", "messages", "share_of_peak_backward", "{:.0%}"),
-    ("share of the peak, penalty and its gradient", "messages", "penalty_share_of_peak", "{:.0%}"),
-    ("an epoch of LGCN", "epoch", "lgcn_s", "{:.4f} s"),
-    ("an epoch of LGIN", "epoch", "lgin_s", "{:.4f} s"),
-    ("an epoch of LGAT", "epoch", "lgat_s", "{:.4f} s"),
-    ("a step of the recipe `official` and its validation", "epoch", "official_step_s", "{:.4f} s"),
-    ("LGCN over our GCN on sparse features", "epoch", "ratio_vs_our_gcn", "{:.1f}"),
-    ("LGCN over PyG's GCN on dense features", "epoch", "ratio_vs_pyg_gcn", "{:.2f}"),
-    ("dropout of features, share of PyG's epoch", "epoch", "pyg_gcn_input_dropout_share", "{:.0%}"),
-    ("checks of sizes and indices, share of LGCN's epoch", "epoch", "checks_share", "{:.1%}"),
-)
+# By bench, of each row: its label, the key of its number, and its format.
+_COSTS = {
+    "messages": (
+        ("`reference`", "reference_s", "{:.4f} s"),
+        ("the per-edge form", "dense_s", "{:.4f} s"),
+        ("`factored`", "factored_s", "{:.4f} s"),
+        ("`fused`", "fused_s", "{:.4f} s"),
+        ("`fused`, eight heads in one pass", "heads8_s", "{:.4f} s"),
+        ("per-edge form over `fused`", "speedup_vs_dense", "{:.0f}"),
+        ("`factored` over `fused`", "speedup_vs_factored", "{:.1f}"),
+        ("extra memory of `fused`", "extra_peak_mb", "{:.0f} MB"),
+        ("extra memory of `factored`", "factored_extra_peak_mb", "{:.0f} MB"),
+        ("share of the peak, `fused` forward", "share_of_peak_forward", "{:.0%}"),
+        ("share of the peak, `fused` backward", "share_of_peak_backward", "{:.0%}"),
+        ("share of the peak, penalty and its gradient", "penalty_share_of_peak", "{:.0%}"),
+    ),
+    "epoch": (
+        ("an epoch of LGCN", "lgcn_s", "{:.4f} s"),
+        ("an epoch of LGIN", "lgin_s", "{:.4f} s"),
+        ("an epoch of LGAT", "lgat_s", "{:.4f} s"),
+        ("a step of the recipe `official` and its validation", "official_step_s", "{:.4f} s"),
+        ("LGCN over our GCN on sparse features", "ratio_vs_our_gcn", "{:.1f}"),
+        ("LGCN over PyG's GCN on dense features", "ratio_vs_pyg_gcn", "{:.2f}"),
+        ("dropout of features, share of PyG's epoch", "pyg_gcn_input_dropout_share", "{:.0%}"),
+        ("checks of sizes and indices, share of LGCN's epoch", "checks_share", "{:.1%}"),
+    ),
+}
 
 
 @cache
@@ -100,10 +104,10 @@ def _measured(bench: str) -> dict[str, Any]:
     return dict(json.loads((RESULTS / "bench" / f"{bench}.json").read_text("utf-8")))
 
 
-def costs() -> str:
-    """What `nodewise bench` recorded, a column for each data set."""
+def costs(bench: str) -> str:
+    """What `nodewise bench messages` or `epoch` recorded, a column for each data set."""
     lines = [f"| cost | {' | '.join(_BENCHED.values())} |", "|---" * 4 + "|"]
-    for label, bench, key, form in _COSTS:
+    for label, key, form in _COSTS[bench]:
         found = [_measured(f"{bench}-{dataset}").get(key) for dataset in _BENCHED]
         cells = ("-" if value is None else form.format(value) for value in found)
         lines.append(f"| {label} | {' | '.join(cells)} |")
@@ -160,6 +164,29 @@ def scaling() -> str:
     return "\n".join([*lines, "", _about_scale(found, fixed, per_row), "", _about_limit()])
 
 
+def files() -> str:
+    """From tables to predictions in one command, as `benchmarks/files_to_predictions.py` ran it."""
+    found = _measured("files")
+    return (
+        f"`python benchmarks/files_to_predictions.py` runs it on {found['nodes']:,} nodes with "
+        f"{found['columns']} numeric columns and {found['edges']:,} edges, {found['epochs']} "
+        f"epochs: {found['seconds'] / 60:.0f} minutes on two cores, {found['peak_mb']:,.0f} MB "
+        f"resident at most, mapped files included."
+    )
+
+
+def parallel() -> str:
+    """The sampler beside one in torch, and two processes beside one."""
+    sampler, ddp = _measured("sampler"), _measured("ddp")
+    return (
+        f"Sampling alone reaches {sampler['edges_per_second'] / 1e6:.0f} million edges a second on "
+        f"{sampler['threads']} threads, {sampler['ratio_vs_torch']:.1f} times as many as a sampler "
+        f"in plain torch (`nodewise bench sampler`). Two processes of one thread train "
+        f"{ddp['speedup_2_over_1']:.2f} times as many nodes a second as one "
+        f"(`nodewise bench ddp --nodes {ddp['nodes']}`)."
+    )
+
+
 def _about_scale(found: dict[str, Any], fixed: float, per_row: float) -> str:
     """The constants, how flat the times are, and whether the machine was busy."""
     points = found["points"]
@@ -203,16 +230,19 @@ def _constants() -> tuple[float, float]:
 
 def speed() -> str:
     """One sentence on speed, for the README."""
-    form = [_measured(f"messages-{name}")["speedup_vs_dense"] for name in _BENCHED]
+    messages = [_measured(f"messages-{name}") for name in _BENCHED]
+    dense = [found["speedup_vs_dense"] for found in messages]
+    factored = [found["speedup_vs_factored"] for found in messages]
     epochs = [_measured(f"epoch-{name}") for name in _BENCHED]
     ours = [epoch["ratio_vs_our_gcn"] for epoch in epochs]
     pyg = [epoch["ratio_vs_pyg_gcn"] for epoch in epochs]
     return (
         f"On two CPU cores, an epoch of LGCN takes {min(pyg):.2f} to {max(pyg):.2f} times as long "
         f"as one of PyG's GCN on dense features, and {min(ours):.1f} to {max(ours):.1f} times as "
-        f"long as one of our GCN on sparse features; its messages are {min(form):.0f} to "
-        f"{max(form):.0f} times faster than a straightforward per-edge form "
-        "([all costs](docs/costs.md))."
+        f"long as one of our GCN on sparse features ([all costs](docs/costs.md)); its messages are "
+        f"{min(dense):.0f} to {max(dense):.0f} times faster than a straightforward per-edge form, "
+        f"and {min(factored):.1f} to {max(factored):.1f} times faster than an optimized form in "
+        "plain torch ([kernels](docs/kernels.md#what-they-cost))."
     )
 
 
@@ -256,7 +286,9 @@ def twins(dataset: str, part: str) -> str:
 
 MAKERS: dict[str, Maker] = {
     "costs": costs,
+    "files": files,
     "headline": headline,
+    "parallel": parallel,
     "peers": peers,
     "sage": sage,
     "scale": scale,

@@ -10,15 +10,18 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, ForwardRef
 
 from markers import Maker, write
 
 import nodewise
 from nodewise import models, nn
-from nodewise.data import preprocessing, store_meta
 from nodewise.data.splits import split
-from nodewise.experiments import choice, run_record, search_folder
+from nodewise.data.stores import meta
+from nodewise.data.tables import preprocessing
+from nodewise.experiments import run_record
+from nodewise.experiments.auto import choice
+from nodewise.experiments.search import folder
 from nodewise.runs import formats, manifest
 
 _PACKAGES: tuple[ModuleType, ...] = (nodewise, nn, models)
@@ -41,9 +44,9 @@ _FILES: Mapping[str, tuple[type, ...]] = {
     "controls.json": (formats.Controls, formats.Control),
     "choice.json": (choice.ChoiceRecord, choice.Entrant),
     "job.json": (run_record.JobFields,),
-    "search.json": (search_folder.SearchConfig,),
+    "search.json": (folder.SearchConfig,),
     "preprocessing.json": (preprocessing.PreprocessingContent, *preprocessing.KINDS.values()),
-    "store.json": (store_meta.StoreMeta, store_meta.Reading),
+    "store.json": (meta.StoreMeta, meta.Reading),
     "a split": (split.SplitContent,),
 }
 
@@ -86,7 +89,12 @@ def _keys(kind: type) -> list[str]:
     hints = kind.__annotations__
     if is_dataclass(kind):
         hints = {field.name: field.type for field in fields(kind)}
-    return [kind.__name__, *(f"  {key}: {hint}" for key, hint in hints.items())]
+    return [kind.__name__, *(f"  {key}: {_words(hint)}" for key, hint in hints.items())]
+
+
+def _words(hint: Any) -> Any:
+    """The type as the source says it: a TypedDict wraps the words in a ForwardRef."""
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
 
 
 MAKERS: dict[str, Maker] = {"public-names": public_names, "file-formats": file_formats}

@@ -1,6 +1,6 @@
 """Generated parts of pages: from `<!-- generated: NAME ARGUMENTS -->` to `<!-- end -->`.
 
-A code host shows pages as they lie in the repository, so tables are written there by a script. The
+A code host shows pages as they are in the repository, so tables are written there by a script. The
 comments are invisible on the page.
 """
 
@@ -40,7 +40,7 @@ def outdated(makers: Mapping[str, Maker]) -> list[str]:
 
 
 def read(path: Path) -> str:
-    """A page as it lies in the repository."""
+    """A page as it is in the repository."""
     return path.read_text("utf-8")
 
 

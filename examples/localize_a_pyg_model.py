@@ -10,7 +10,7 @@ import argparse
 
 import torch
 from torch import Tensor
-from torch.nn import Module, ModuleList
+from torch.nn import Module, ModuleList, Parameter
 from torch.nn.functional import cross_entropy, dropout
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
@@ -36,11 +36,13 @@ class Localized(Module):
         x, of_second = second(x, edge_index, return_modulations=True)
         return x, of_first + of_second
 
-    def penalty(self, modulations: Modulations) -> Tensor:
-        """What Eq. 11 adds to the cross-entropy."""
-        of_global = [weight for conv in self.convs for weight in conv.global_parameters()]
-        of_local = [weight for conv in self.convs for weight in conv.local_parameters()]
-        return torch.stack(PENALTY(of_global, of_local, modulations)).sum()
+    def global_parameters(self) -> list[Parameter]:
+        """Theta_G of Eq. 11: the weights that all nodes share."""
+        return [weight for conv in self.convs for weight in conv.global_parameters()]
+
+    def local_parameters(self) -> list[Parameter]:
+        """Theta_L of Eq. 11: the weights that generate scales and shifts."""
+        return [weight for conv in self.convs for weight in conv.local_parameters()]
 
 
 def fit(model: Localized, data: Data, epochs: int) -> None:
@@ -50,7 +52,7 @@ def fit(model: Localized, data: Data, epochs: int) -> None:
         optimizer.zero_grad()
         logits, modulations = model(data.x, data.edge_index)
         loss = cross_entropy(logits[data.train_mask], data.y[data.train_mask])
-        (loss + model.penalty(modulations)).backward()
+        (loss + PENALTY.of(model, modulations)).backward()  # Eq. 11
         optimizer.step()
 
 
@@ -65,11 +67,11 @@ def main() -> None:
     """Train on the toy graph and print how far scales are from one."""
     parser = argparse.ArgumentParser(description="Localize a PyG model.")
     parser.add_argument("--epochs", type=int, default=100, help="default: 100")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     torch.manual_seed(0)
     data = nw.load_dataset("toy")
     model = Localized(GCNConv(data.num_features, 16), GCNConv(16, 3))
-    fit(model, data, asked.epochs)
+    fit(model, data, args.epochs)
     print(f"test accuracy {accuracy(model, data):.2f}")
     _, modulations = model(data.x, data.edge_index)
     for modulation in modulations:

@@ -22,7 +22,7 @@ import nodewise as nw
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
-    """Wines, one in four with its label; pairs of similar ones; and the label of each."""
+    """The nodes, one wine in four with its label; the edges; and the label of every wine."""
     wines = load_wine(as_frame=True)
     ids = [f"wine {i}" for i in range(len(wines.data))]
     truth = pd.Series(wines.target_names[wines.target], index=ids)
@@ -37,18 +37,18 @@ def main() -> None:
     """Train on the wines whose cultivar is known, and predict the others."""
     parser = argparse.ArgumentParser(description="Classify the nodes of two tables.")
     parser.add_argument("--epochs", type=int, default=100, help="default: 100")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     nodes, edges, truth = tables()
     graph = nw.read_graph(nodes, edges, label="cultivar")
     print(graph.summary)
-    split, said = nw.sensible_split(graph.data.y)
-    print(said)
-    clf = nw.NodeClassifier("LGCN", random_state=0, settings={"epochs": asked.epochs})
+    split, description = nw.sensible_split(graph.data.y)
+    print(description)
+    clf = nw.NodeClassifier("LGCN", random_state=0, settings={"epochs": args.epochs})
     clf.fit(split.apply(graph.data))
     predicted = pd.Series(clf.predict(graph.data), index=graph.ids)
     unknown = nodes.loc[nodes["cultivar"].isna(), "id"]
     right = (predicted[unknown] == truth[unknown]).mean()
-    print(f"{right:.2f} of {len(unknown)} wines without a label are right")
+    print(f"{right:.2f} of {len(unknown)} wines without a label are predicted right")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Plain:
 SOUND: dict[str, Any] = {"count": 1, "kind": "a", "inner": {"name": "x", "shares": [0, 0.5]}}
 
 
-def test_sound_content_is_passed_on_with_keys_that_nobody_declared() -> None:
+def test_sound_content_is_passed_on_with_undeclared_keys() -> None:
     content = {**SOUND, "more": {"a": 1}, "maybe": None, "later": [object]}
     assert checked(Outer, content) == content
 

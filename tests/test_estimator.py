@@ -31,6 +31,8 @@ from nodewise.errors import (
     SplitError,
     UnknownNameError,
 )
+from nodewise.models.layerwise import unwatched
+from nodewise.runs.progress import RunProgress
 from nodewise.training.recipe import known_keys
 from tests.training.tasks import small_graph
 
@@ -147,7 +149,7 @@ def test_bad_input_is_refused(data: Data) -> None:
 
 def test_what_is_no_graph_and_what_cannot_be_scored_is_refused(data: Data) -> None:
     table = read_graph(edges=pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]}))
-    with pytest.raises(GraphError, match=r"no graph of PyTorch Geometric.*GraphTable.*\.data"):
+    with pytest.raises(GraphError, match=r"not a graph of PyTorch Geometric.*GraphTable.*\.data"):
         NodeClassifier("GCN").fit(table)
     trained = NodeClassifier("GCN", settings={"epochs": 2}, random_state=0).fit(data)
     bare = Data(x=data.x, edge_index=data.edge_index, y=data.y)
@@ -189,6 +191,17 @@ def pressing_ctrl_c(when: Callable[..., bool]) -> Bar:
     return bar
 
 
+def of_epochs(bar: Bar) -> Callable[..., AbstractContextManager[RunProgress]]:
+    """Such a bar where those of epochs are."""
+
+    @contextmanager
+    def shown(*_: object, **__: object) -> Iterator[RunProgress]:
+        with bar() as show:
+            yield RunProgress(show, unwatched)
+
+    return shown
+
+
 @pytest.mark.parametrize("stage", ["candidate 1 of", "candidate 3 of"])
 def test_ctrl_c_ends_choosing_and_the_best_model_so_far_is_kept(
     data: Data, monkeypatch: pytest.MonkeyPatch, stage: str
@@ -211,7 +224,7 @@ def test_ctrl_c_while_the_chosen_model_is_trained_again_keeps_it_as_it_was_chose
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bar = pressing_ctrl_c(lambda line: line["epoch"] == 3)
-    monkeypatch.setattr(estimator, "epoch_progress", bar)
+    monkeypatch.setattr(estimator, "epoch_progress", of_epochs(bar))
     clf = NodeClassifier("GCN", recipe="auto", random_state=0, settings=QUICK).fit(data)
     assert "refit_epochs" not in clf.result_
     assert clf.result_["val_accuracy"] == (clf.choice_ or {})["val_score"]
@@ -222,7 +235,7 @@ def test_ctrl_c_ends_training_at_the_best_epoch_so_far(
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bar = pressing_ctrl_c(lambda line: line["epoch"] == 3)
-    monkeypatch.setattr(estimator, "epoch_progress", bar)
+    monkeypatch.setattr(estimator, "epoch_progress", of_epochs(bar))
     clf = NodeClassifier("GCN", random_state=0, settings=QUICK).fit(data)
     assert len(clf.history_) == 4 and clf.score(data) == clf.result_["test_accuracy"]
 

@@ -50,7 +50,7 @@ class RowClassifier(NodeClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = tags.input_tags.categorical = False
-        # The rows are no features of the graph, so that a model cannot learn from them.
+        # The rows are not features of the graph, so that a model cannot learn from them.
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+import nodewise.io
 from nodewise.checked import checked
 from nodewise.errors import RunError
 from nodewise.io import (
@@ -24,7 +25,7 @@ from nodewise.io import (
     save_tensors,
     write_json,
 )
-from nodewise.runs.folder import lock_folder
+from nodewise.runs.open_run import lock_folder
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "n": torch.tensor(3), "none": torch.empty(0)}
 
@@ -129,7 +130,7 @@ def test_what_a_killed_process_has_left_is_swept_and_what_a_living_one_writes_is
 @pytest.mark.parametrize("read", [file_bytes, load_tensors, lambda p: read_json(p, dict, "w")])
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Any) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises((OSError, RunError), match="no regular file"):
+    with pytest.raises((OSError, RunError), match="not a regular file"):
         read(tmp_path / "pipe")
 
 
@@ -155,3 +156,51 @@ def test_a_sealed_object_is_what_was_written(tmp_path: Path) -> None:
     (tmp_path / "a").write_text((tmp_path / "a").read_text().replace("0.1", "0.2"))
     with pytest.raises(RunError, match="it was changed"):
         read_json(tmp_path / "a", dict, "w")
+
+
+def test_without_the_locks_of_unix_nothing_is_renamed_or_deleted_while_it_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, which refuses both."""
+
+    def is_open(path: Path) -> bool:
+        links = (os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd"))
+        return str(path) in [os.readlink(link) for link in links if os.path.lexists(link)]
+
+    def refusing(call: Any) -> Any:
+        def checked_call(path: Path, *arguments: Any, **options: Any) -> Any:
+            if is_open(path):
+                raise PermissionError(13, "used by another process")
+            return call(path, *arguments, **options)
+
+        return checked_call
+
+    monkeypatch.setattr(nodewise.io, "fcntl", None)
+    monkeypatch.setattr(Path, "replace", refusing(Path.replace))
+    monkeypatch.setattr(Path, "unlink", refusing(Path.unlink))
+    dead = tmp_path / ".a.json.0123abcd.part"
+    dead.write_bytes(b"half")
+    with replacing(tmp_path / "a.json") as first:
+        first.write(b"1")
+        assert not dead.exists()
+        with replacing(tmp_path / "a.json") as second:
+            second.write(b"2")
+    assert (tmp_path / "a.json").read_bytes() == b"1"
+    with pytest.raises(ValueError), replacing(tmp_path / "a.json"):
+        raise ValueError
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.medium
+def test_training_needs_no_module_and_no_signal_that_windows_has_not(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, sys
+import filelock, torch  # these have ways of their own
+sys.modules["fcntl"] = None
+del signal.SIGHUP, signal.pthread_sigmask, os.register_at_fork
+import nodewise as nw
+run = nw.train(nw.toy_graph(), "GCN", out={str(tmp_path / "run")!r}, settings={{"epochs": 2}})
+print(len(run.predict(nw.toy_graph())))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stdout.strip().isdigit(), run.stderr

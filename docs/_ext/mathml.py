@@ -30,7 +30,7 @@ def inline(tex: str) -> str:
 
 
 def block(tex: str) -> str:
-    """An expression in a line of its own, with its number at the right."""
+    """An expression on a separate line, with its number at the right."""
     tag = _TAG.search(tex)
     number = f'<span class="eqno">({escape(tag[1])})</span>' if tag else ""
     return f'<div class="math">{number}{_mathml(_TAG.sub("", tex).strip(), "block")}</div>'

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from nodewise.data.datasets import load_dataset as load_dataset
     from nodewise.data.graph import GraphTable as GraphTable
     from nodewise.data.options import ReadOptions as ReadOptions
-    from nodewise.data.preprocessing import Preprocessing as Preprocessing
     from nodewise.data.read_graph import from_pandas as from_pandas
     from nodewise.data.read_graph import read_graph as read_graph
     from nodewise.data.sources.networkx_graph import from_networkx as from_networkx
     from nodewise.data.splits.drawn import random_split as random_split
     from nodewise.data.splits.drawn import sensible_split as sensible_split
     from nodewise.data.splits.split import Split as Split
+    from nodewise.data.tables.preprocessing import Preprocessing as Preprocessing
     from nodewise.data.toy import toy_graph as toy_graph
     from nodewise.data.writers.write_graph import write_graph as write_graph
     from nodewise.estimator import NodeClassifier as NodeClassifier
@@ -48,7 +48,7 @@ _HOME = {
     "LocalizedConv": "nodewise.nn.localized_conv",
     "NodeClassifier": "nodewise.estimator",
     "Penalty": "nodewise.nn.penalty",
-    "Preprocessing": "nodewise.data.preprocessing",
+    "Preprocessing": "nodewise.data.tables.preprocessing",
     "ReadOptions": "nodewise.data.options",
     "Recipe": "nodewise.training.recipe",
     "SavedRun": "nodewise.runs.saved",

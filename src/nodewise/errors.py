@@ -1,4 +1,4 @@
-"""One family of exceptions: each names the field, the value, where it stands, and the way out."""
+"""One family of exceptions: each names the field, the value, its place, and the way out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InputError(NodewiseError, ValueError):
         problem: What is wrong with it, as a clause.
         way_out: What to do about it, as a clause.
         value: The first offending value.
-        position: Where in the field that value stands: an index or a tuple of indices.
+        position: The place of that value in the field: an index or a tuple of indices.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class TableError(InputError):
         table: The file's path, or what the table is: `nodes`, `edges`.
         problem: What is wrong, as a clause.
         way_out: What to do about it, as a clause.
-        row: Where the row stands: `line 3` of a file whose header is line 1, `row 2` of a frame.
+        row: The place of the row: `line 3` of a file whose header is line 1, `row 2` of a frame.
         column: The column's name.
         value: The offending cell; a long text is cut.
-        position: Where in an array that value stands: an index or a tuple of indices.
+        position: The place of that value in an array: an index or a tuple of indices.
     """
 
     def __init__(

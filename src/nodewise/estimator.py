@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from pathlib import Path
@@ -20,11 +20,12 @@ from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
 from nodewise.data.checks import check_data, check_graph
 from nodewise.data.node_index import node_index
 from nodewise.errors import InputError, SplitError, UnknownNameError
-from nodewise.experiments.selection import choose_into
+from nodewise.experiments.auto.selection import choose_into
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
-from nodewise.runs.folder import RunFolder, open_run
+from nodewise.runs.folder import RunFolder
 from nodewise.runs.interrupts import asking_to_stop
-from nodewise.runs.progress import choosing_progress, epoch_progress
+from nodewise.runs.open_run import open_run
+from nodewise.runs.progress import RunProgress, choosing_progress, epoch_progress
 from nodewise.runs.run import Callbacks, Factory, Task, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.training.loop import Epoch
@@ -167,9 +168,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
             def epoch(line: Epoch) -> None:
                 self.history_.append(line)
-                show(line)
+                show.epoch(line)
 
-            callbacks = Callbacks(epoch, enough=enough)
+            callbacks = Callbacks(epoch, enough=enough, nodes=show.nodes)
             engine, self.result_, _ = train(task, seed, callbacks=callbacks)
         self.model_, self._config = engine.model.eval(), task.config(seed)
         self.choice_: dict[str, Any] | None = None
@@ -182,8 +183,9 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # Ctrl-C ends choosing, and the best model so far is kept.
             with choosing_progress(selection.budget, quiet, lines=True) as show:
                 choice, task = choose_into(run, selection, show, enough=enough)
-            with self._showing(task) as epoch:
-                record = train_in(run, task, request.seed, Callbacks(epoch, stop=enough))
+            with self._showing(task) as show:
+                callbacks = Callbacks(show.epoch, stop=enough, nodes=show.nodes)
+                record = train_in(run, task, request.seed, callbacks)
             # Some epochs on all labels are worse than all epochs on most of them.
             if record["interrupted"]:
                 choice.trial.finish()
@@ -192,7 +194,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.verbose:
             print(*choice.record["sentences"], sep="\n")
 
-    def _showing(self, task: Task) -> AbstractContextManager[Callable[[Epoch], None]]:
+    def _showing(self, task: Task) -> AbstractContextManager[RunProgress]:
         """Shows the epochs of a run, if that is wanted: as a bar, or as lines."""
         return epoch_progress(task.model, task.rule, not self.verbose, lines=True)
 

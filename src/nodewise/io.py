@@ -1,12 +1,11 @@
 """Files that are written completely or not at all: bytes, JSON, and named tensors.
 
-Whatever reads a file of ours begins here: what is no regular file is never opened, since a pipe
-would wait for a writer, and each way of being damaged is an OSError or a ValueError.
+Every reader of our files begins here: only regular files are opened, since a pipe would wait for a
+writer, and all damage is an OSError or a ValueError.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from nodewise.checked import checked
 from nodewise.errors import RunError
+
+try:
+    import fcntl
+except ImportError:  # Windows, which neither deletes nor renames a file that a process has open
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,7 +41,7 @@ T = TypeVar("T")
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of `path` when the block ends, and vanishes if it fails.
 
-    The temporary file lies in the same folder, since only within one file system is a rename
+    The temporary file is in the same folder, since only within one file system is a rename
     atomic. It is opened by name and not by `tempfile`, whose files other users may not read. What
     a killed process has left of the same file is deleted.
     """
@@ -49,6 +53,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
+            if fcntl is not None:  # while it is locked, and so not swept
+                part.replace(path)
+        if fcntl is None:
             part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -60,7 +67,8 @@ def _new_part(path: Path) -> tuple[Path, BinaryIO]:
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         stream = part.open("xb")
         with suppress(OSError):  # some file systems have no locks; their files are never swept
-            fcntl.flock(stream, fcntl.LOCK_EX)
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX)
         if os.fstat(stream.fileno()).st_nlink:
             return part, stream
         stream.close()  # swept before it was locked
@@ -76,9 +84,18 @@ def sweep_parts(folder: Path, start: str = ".") -> None:
     with suppress(OSError):
         names = [name for name in os.listdir(folder) if name.startswith(start)]
         for name in filter(_PART.fullmatch, names):
-            with suppress(OSError), (folder / name).open("rb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system unlocks it at death
-                (folder / name).unlink()
+            with suppress(OSError):
+                _delete_unless_locked(folder / name)
+
+
+def _delete_unless_locked(part: Path) -> None:
+    """Delete a file; an OSError if a process that lives has locked it, or has it open."""
+    if fcntl is None:
+        part.unlink()
+        return
+    with part.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system unlocks it at death
+        part.unlink()
 
 
 def file_bytes(path: Path) -> bytes:
@@ -92,17 +109,17 @@ def file_bytes(path: Path) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Check, before it is opened, that a file is no pipe and no device.
+    """Check, before it is opened, that a file is neither a pipe nor a device.
 
     Raises:
         OSError: It is, or there is no such file.
     """
     if path.exists() and not path.is_file():
-        raise OSError("is a folder" if path.is_dir() else "is no regular file")
+        raise OSError("is a folder" if path.is_dir() else "is not a regular file")
 
 
 def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What JSON says.
+    """The content of a JSON text.
 
     Args:
         content: The text.
@@ -118,7 +135,7 @@ def parse_json(content: bytes | str, hook: Callable[[dict[str, Any]], Any] | Non
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:
-    """What TOML says.
+    """The content of a TOML text.
 
     Raises:
         ValueError: It is not TOML in UTF-8, or nested too deeply.
@@ -167,7 +184,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: Any) -> Any:
-    """What `sealed` was given; content without a seal, of an earlier release, as it is.
+    """The content that `sealed` received; content without a seal, of an earlier release, as it is.
 
     Raises:
         ValueError: It has been changed since it was sealed.

@@ -1,4 +1,4 @@
-"""What all pages and plots share: colors that the color-blind distinguish, light and dark."""
+"""The colors of all pages and plots, which the color-blind distinguish, light and dark."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.edge_sums import EdgeSums
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.edge_sums import EdgeSums
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.models.classifier import Classifier
 from nodewise.nn.localize import localize
 from nodewise.nn.penalty import Penalty

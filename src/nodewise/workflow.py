@@ -14,7 +14,7 @@ from nodewise.data.node_index import node_index
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
 from nodewise.errors import GraphError, SplitError
-from nodewise.experiments.selection import Selection, choose_into
+from nodewise.experiments.auto.selection import Selection, choose_into
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.run import Callbacks, Factory, Task, train_in

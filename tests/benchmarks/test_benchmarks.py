@@ -31,6 +31,15 @@ def test_a_small_table_is_read_in_time() -> None:
     assert ended.stdout.splitlines()[-1].endswith("kept")
 
 
+def test_tables_go_to_predictions_in_one_command(tmp_path: Path) -> None:
+    few = ("--nodes", "400", "--folder", str(tmp_path), "--recipe", "nodewise")
+    ended = run("files_to_predictions.py", *few)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    figures = json.loads(ended.stdout.splitlines()[-1])
+    assert figures["predictions"] == figures["nodes"] == 400 < figures["edges"]
+    assert 0 < figures["anonymous_mb"] < figures["peak_mb"] < 2000
+
+
 @pytest.mark.slow
 def test_twins_are_trained_once(tmp_path: Path) -> None:
     table = tmp_path / "localize.jsonl"

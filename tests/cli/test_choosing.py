@@ -17,7 +17,7 @@ import pytest
 import typer
 
 from nodewise.cli import choosing
-from nodewise.experiments import selection
+from nodewise.experiments.auto import selection
 from nodewise.io import unsealed
 from tests.cli.test_user_tables import answer, done, refused, write_karate
 
@@ -98,7 +98,7 @@ def test_a_budget_is_kept(here: Path) -> None:
     ("arguments", "says"),
     [
         (("-m", "GCN-FILM"), "did you mean 'GCN-FiLM'"),
-        (("--budget", "soon"), "--budget: is no time"),
+        (("--budget", "soon"), "--budget: is not a time"),
         (("--set", "lamda_local=1"), "did you mean 'lambda_local'"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_present_data_set_is_measured(mini: Path) -> None:
     assert record["edge_homophily"] == 0  # along the path, labels go 0, 1, 2, 0, ...
 
 
-def test_an_absent_one_is_listed_from_the_catalogue_and_not_downloaded(tmp_path: Path) -> None:
+def test_an_absent_one_is_listed_from_the_catalog_and_not_downloaded(tmp_path: Path) -> None:
     listed = records("--root", str(tmp_path))
     assert listed["amazon"]["edges"] == 245778 and listed["amazon"]["state"] == "absent"
     assert not listed["cora"]["present"] and "density" not in listed["cora"]

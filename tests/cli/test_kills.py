@@ -14,19 +14,23 @@ from typing import Any
 
 import pytest
 
-# More: NODEWISE_KILLS=100 make test-slow
+from tests.cli.test_convert_store import MANY, large_tables
+
+# Of each of the six commands below: NODEWISE_KILLS=50 make test-slow
 KILLS = int(os.environ.get("NODEWISE_KILLS", "3"))
 LONG = ["--set", "epochs=600", "--set", "patience=600"]
+BATCHES = ["--batch-size", "16", "--fanout", "5,5"]
 COMMANDS = {
     "train": ["train", "toy", "--runs", "2", *LONG],
-    "minibatch-sized": ["train", "toy", "--model", "LSAGE", *LONG],
+    "minibatch": ["train", "toy", "--model", "LSAGE", "--engine", "minibatch", *BATCHES, *LONG],
     "search": ["search", "toy", "-m", "GCN", "--trials", "4", *LONG, "--workers", "2"],
 }
 
 
 def start(command: list[str], out: Path) -> subprocess.Popen[bytes]:
     """A command in a group of processes of its own."""
-    words = [sys.executable, "-m", "nodewise", *command, "--out", str(out), "--quiet"]
+    option = "--to" if command[0] == "convert" else "--out"
+    words = [sys.executable, "-m", "nodewise", *command, option, str(out), "--quiet"]
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -65,6 +69,22 @@ def test_killed_commands_leave_the_records_of_undisturbed_ones(tmp_path: Path, n
     seconds = finish(COMMANDS[name], tmp_path / "whole")
     kill_and_finish(COMMANDS[name], tmp_path / "killed", seconds, KILLS)
     assert records(tmp_path / "killed") == records(tmp_path / "whole") != {}
+
+
+@pytest.mark.slow
+def test_a_killed_conversion_leaves_the_store_of_an_undisturbed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    large_tables(40_000)
+    command = ["convert", *MANY]
+    seconds = finish(command, tmp_path / "whole")
+    kill_and_finish(command, tmp_path / "killed", seconds, KILLS)
+    whole, killed = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("whole", "killed")
+    )
+    assert whole == killed != {}
 
 
 @pytest.mark.slow

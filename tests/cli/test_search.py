@@ -38,7 +38,7 @@ def test_wrong_input_is_refused_at_once_and_leaves_nothing(
 
 def test_out_must_be_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "is no folder to write to" in refusal("toy", "--out", tmp_path / "file")
+    assert "is not a folder to write to" in refusal("toy", "--out", tmp_path / "file")
 
 
 @pytest.mark.slow

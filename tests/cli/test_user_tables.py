@@ -22,7 +22,8 @@ from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.task import load_source, make_task
-from tests.data.broken_tables import CASES, BrokenTable
+from tests.data.tables.broken_tables import CASES, BrokenTable
+from tests.runs.earlier import as_of_earlier_release
 
 QUICK = ["--set", "epochs=12", "--set", "hidden_channels=4", "--threads", "1"]
 TABLES = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
@@ -198,7 +199,10 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("runs.task.sensible_split", "runs.task.hold_out", "data.datasets.load_dataset"):
         monkeypatch.setattr(f"nodewise.{name}", lambda *_: pytest.fail("drawn"))
+    with pytest.raises(pytest.fail.Exception, match="drawn"):
+        invoke(*TRAIN, "--out", "again")
     done("predict", "run", "--out", "labels.csv")
+    assert len(pd.read_csv("labels.csv")) == len(pd.read_csv("nodes.csv"))
 
 
 def test_the_option_and_the_key_of_earlier_releases_still_work(here: Path) -> None:
@@ -209,7 +213,7 @@ def test_the_option_and_the_key_of_earlier_releases_still_work(here: Path) -> No
     config = here / "old" / "config.toml"
     assert "unlabeled = [" in config.read_text()
     config.write_text(config.read_text().replace("unlabeled = [", "unlabelled = ["))
-    (here / "old" / "manifest.json").unlink()  # which earlier releases did not write
+    as_of_earlier_release(here / "old")
     with pytest.warns(RunWarning, match=r"no manifest\.json"):
         assert answer("evaluate", "old")["same_bits"] is True
     assert answer(*TRAIN, "--unlabeled", "?", "--out", "old")["runs"]

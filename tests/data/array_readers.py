@@ -30,6 +30,20 @@ Parts = dict[str, Any]
 Entry = Callable[[Parts, Path], object]
 
 
+def arrays_of(found: Any) -> dict[str, Any]:
+    """What an entry point has read, as plain arrays, so that two readings can be compared."""
+    if isinstance(found, torch.Tensor | tuple):
+        return {"found": _dense(found)}
+    graph = found.data if isinstance(found, nw.GraphTable) else found
+    return {"x": _dense(graph.x), "edge_index": np.asarray(graph.edge_index)}
+
+
+def _dense(x: Any) -> Any:
+    if isinstance(x, torch.Tensor):
+        return x.to_dense().numpy()
+    return x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+
+
 def named(prefix: str, parts: Parts) -> Parts:
     return {f"{prefix}_{part}": array for part, array in parts.items()}
 

@@ -1,4 +1,4 @@
-"""Arrays that are no compressed sparse matrix, or no indices: one table for all that read them."""
+"""Arrays that are not a compressed sparse matrix, or no indices: one table for all that read them."""
 
 # ruff: noqa: E501 (a table reads by its lines)
 from __future__ import annotations

@@ -75,30 +75,6 @@ def test_frames_give_the_same_graph_as_files(tmp_path: Path) -> None:
         assert torch.equal(graph.data.edge_index, files.data.edge_index)
 
 
-def test_ids_are_the_same_as_text_number_and_float() -> None:
-    nodes = pd.DataFrame({"id": [1, 2, 3], "size": [0.0, 1.0, 1.0]})
-    ends = pd.DataFrame({"source": ["1", " 2 "], "target": ["2", "3.0"]})
-    floats = pd.DataFrame({"source": [1.0, 2.0], "target": [2.0, 3.0]})
-    for edges in (ends, floats, [(1, 2), (2, 3)], np.array([[1, 2], [2, 3]])):
-        graph = nw.read_graph(nodes, edges)
-        assert graph.data.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
-        assert graph.ids == (1, 2, 3)
-
-
-def test_NA_is_a_name_in_a_column_of_names(tmp_path: Path) -> None:
-    (tmp_path / "n.csv").write_text("id,label,country\nNA,x,NA\nNone,y,DE\nnull,y,NA\n  z,x,DE\n")
-    (tmp_path / "e.csv").write_text("source,target\nNA,None\nnull,z\n")
-    graph = nw.read_graph(tmp_path / "n.csv", tmp_path / "e.csv")
-    assert graph.ids == ("NA", "None", "null", "z")
-    assert graph.data.feature_names == ["country=DE", "country=NA"]
-
-
-def test_a_single_label_that_looks_missing_has_its_own_way_out() -> None:
-    nodes = NODES.assign(topic=["x", "y", "x", "NA", "y"])
-    with pytest.raises(InputError, match=r"a class of one node .*say --unlabeled NA"):
-        nw.read_graph(nodes, EDGES, id="paper", label="topic")
-
-
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "frame"])
 def test_a_missing_number_is_quoted_as_it_is_written(ending: str, tmp_path: Path) -> None:
     nodes: Any = NODES.assign(year=["1", "2", "NA", "", "3"])
@@ -113,72 +89,6 @@ def test_a_missing_weight_is_quoted_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("source,target,w\n0,1,1\n1,2,NA\n")
     with pytest.raises(InputError, match=r"a weight must be there.*\(found 'NA'\)"):
         nw.read_graph(edges=tmp_path / "edges.csv", weight="w")
-
-
-def test_isolated_nodes_stay_and_repeats_and_loops_go() -> None:
-    nodes = pd.DataFrame({"id": list("abcd"), "v": [1, 2, 3, 4]})
-    edges = pd.DataFrame({"s": list("aabbc"), "t": list("bbaac")})
-    graph = nw.read_graph(nodes, edges, source="s", target="t")
-    assert graph.data.edge_index.tolist() == [[0, 1], [1, 0]] and graph.data.num_nodes == 4
-    assert graph.summary.isolated == 2 and graph.summary.edges == 1
-    assert graph.summary.dropped == {
-        "self-loops": 1,
-        "repeated edges": 2,
-        "edges listed in both directions": 1,
-    }
-
-
-def test_a_directed_graph_keeps_directions_and_weights() -> None:
-    edges = pd.DataFrame({"source": [2, 0, 1], "target": [0, 1, 0], "w": [3.0, 1.0, 2.0]})
-    graph = nw.read_graph(edges=edges, directed=True, weight="w")
-    assert graph.data.edge_index.tolist() == [[0, 1, 2], [1, 0, 0]]
-    assert graph.data.edge_weight.tolist() == [1, 2, 3]
-
-
-def test_an_undirected_edge_has_its_first_weight_both_ways() -> None:
-    edges = pd.DataFrame({"source": [2, 0, 1], "target": [0, 1, 0], "w": [3.0, 1.0, 2.0]})
-    graph = nw.read_graph(edges=edges, weight="w")
-    assert graph.data.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
-    assert graph.data.edge_weight.tolist() == [1, 3, 1, 3]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["0\t10\n10\t9\n", "0 10\n10 9\n", "# a comment\n# another\n0,10\n10,9\n", "a;b\n0;10\n10;9\n"],
-    ids=["tabs", "spaces", "comments", "header"],
-)
-def test_an_edge_list_alone_has_sorted_nodes_and_degrees_as_features(
-    text: str, tmp_path: Path
-) -> None:
-    (tmp_path / "edges.txt").write_text(text)
-    graph = nw.read_graph(edges=tmp_path / "edges.txt")
-    assert graph.ids == ("0", "9", "10")
-    assert graph.data.feature_names == ["degree<=0", "degree<=1", "degree<=2"]
-    assert graph.data.x.tolist() == [[0, 1, 0], [0, 1, 0], [0, 0, 1]]
-    assert graph.data.y.tolist() == [-1, -1, -1]
-    assert "degree" in str(graph.summary)
-
-
-def test_a_split_column_becomes_masks() -> None:
-    nodes = NODES.assign(split=["Train", "valid", "testing", "test", None])
-    graph = nw.read_graph(nodes, EDGES, id="paper", label="topic")
-    masks = (graph.data.train_mask, graph.data.val_mask, graph.data.test_mask)
-    assert [mask.nonzero().ravel().tolist() for mask in masks] == [[0], [1], [2]]
-    assert "1 test node has no label" in str(graph.summary)
-    assert graph.summary.split == {"train": 1, "val": 1, "test": 1}
-
-
-def test_words_that_mean_no_label() -> None:
-    graph = nw.read_graph(
-        NODES.fillna({"topic": "?"}), EDGES, id="paper", label="topic", unlabeled="?"
-    )
-    assert graph.data.y.tolist() == [0, 1, 0, -1, 1] and graph.summary.unlabeled == 1
-
-
-def test_classes_that_are_numbers_sort_as_numbers() -> None:
-    nodes = pd.DataFrame({"id": range(6), "label": [10.0, 9.0, None, 10.0, 9.0, 9.0]})
-    graph = nw.read_graph(nodes, [(0, 1), (2, 3), (4, 5)])
-    assert graph.data.class_names == ["9", "10"] and graph.data.y.tolist() == [1, 0, -1, 1, 0, 0]
 
 
 def test_iris_as_a_neighbor_graph_keeps_its_numbers(tmp_path: Path) -> None:
@@ -227,14 +137,6 @@ def test_a_category_that_looks_like_a_number_stays_a_name_in_a_later_table(tmp_p
     assert again.data.x.tolist() == [[1, 0, 0]] * 5
 
 
-def test_a_label_of_no_known_class_counts_as_none() -> None:
-    graph = nw.read_graph(NODES, EDGES, id="paper", label="topic")
-    later = NODES.assign(topic=["x", "new", "y", None, "x"])
-    again = nw.read_graph(later, EDGES, preprocessing=graph.preprocessing)
-    assert again.data.y.tolist() == [0, -1, 1, -1, 0]
-    assert "1 label is of no known class" in str(again.summary)
-
-
 def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> None:
     nodes = pd.DataFrame({"id": range(60), "label": ["x", "y"] * 30, "v": range(60)})
     nodes["title"] = [f"title {i}" for i in range(60)]
@@ -255,17 +157,6 @@ def test_the_summary_tells_what_was_read_and_what_was_not(tmp_path: Path) -> Non
         "columns of edges not used: 'since'",
     ):
         assert part in page
-
-
-def test_an_empty_list_of_features_takes_the_degrees() -> None:
-    graph = nw.read_graph(NODES, EDGES, id="paper", label="topic", features=[])
-    assert all(name.startswith("degree") for name in graph.data.feature_names)
-
-
-def test_features_that_are_asked_for_come_in_their_order() -> None:
-    graph = nw.read_graph(NODES, EDGES, id="paper", features=["venue", "year"], scale=False)
-    assert graph.data.feature_names == ["venue=A", "venue=B, or C", "year"]
-    assert graph.data.x[:, 2].tolist() == [1999, 2001, 2003, 2005, 2007]
 
 
 @pytest.mark.parametrize(

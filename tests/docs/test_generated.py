@@ -32,7 +32,7 @@ def test_parts_made_from_the_program_are_current() -> None:
     assert markers.outdated(make_reference.MAKERS) == [], "run `python docs/make_reference.py`"
 
 
-def test_the_table_of_licences_is_current_and_complete() -> None:
+def test_the_table_of_licenses_is_current_and_complete() -> None:
     assert markers.outdated(make_licenses.MAKERS) == [], "run `python docs/make_licenses.py`"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [*project["dependencies"]]
@@ -45,7 +45,7 @@ def test_the_table_of_licences_is_current_and_complete() -> None:
         assert any(row.startswith(f"| {package} |") for row in rows), package
 
 
-def test_a_licence_is_what_the_metadata_say() -> None:
+def test_a_license_is_what_the_metadata_say() -> None:
     metadata = Message()
     assert make_licenses.license_of(metadata) == "not named"
     metadata["License"] = "BSD\nand its text"

@@ -7,8 +7,8 @@ import pytest
 
 from nodewise.data.published.catalog import DATASETS
 from nodewise.errors import UnknownNameError
-from nodewise.experiments.auto_job import AutoJob
-from nodewise.experiments.candidates import is_auto
+from nodewise.experiments.auto.candidates import is_auto
+from nodewise.experiments.auto.job import AutoJob
 from nodewise.experiments.published import published
 from nodewise.experiments.suite import NAMES, Suite
 from nodewise.models.zoo import ZOO

@@ -43,7 +43,7 @@ def test_wrong_requests_are_refused_before_there_is_a_graph() -> None:
         TrainRequest("GCN", "offical")
     with pytest.raises(RecipeError, match="'auto' is for models of the zoo"):
         TrainRequest(build, "auto")
-    with pytest.raises(InputError, match="is no time"):
+    with pytest.raises(InputError, match="is not a time"):
         AutoOptions("soon")
     with pytest.raises(RecipeError, match="hidden_channels"):
         TrainRequest("GCN", "nodewise", {"hiden_channels": 4}).recipes()

@@ -40,7 +40,7 @@ def test_a_map_is_laid_out_while_the_caller_goes_on() -> None:
 
 
 @pytest.mark.medium
-def test_a_process_that_dies_is_told_and_another_map_can_follow() -> None:
+def test_a_process_that_dies_is_reported_and_another_map_can_follow() -> None:
     found = background(np.full((40, 4), np.nan))
     assert not found.finish("local", lambda stage: None)
     assert found.progress("local").failed and found.points("local") is None

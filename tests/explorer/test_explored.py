@@ -56,5 +56,5 @@ def test_what_can_be_taken_away_can_be_taken_away() -> None:
 
 
 def test_a_model_without_layers_is_refused() -> None:
-    with pytest.raises(InputError, match="no stack of layers"):
+    with pytest.raises(InputError, match="not a stack of layers"):
         Explored(random_view("DeepWalk"))

@@ -5,20 +5,47 @@ from __future__ import annotations
 import resource
 import signal
 import time
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import Any
+from unittest.mock import MagicMock
 
 from matplotlib.figure import Figure
 
 from nodewise.errors import NodewiseError
+from tests.fuzz.coverage import Corpus
 from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import Target, quietly, targets
 
 SECONDS, MEGABYTES = 10, 1024
 _LONGEST = 2000  # characters of a message
 _ROUND = 10  # inputs of a target before the next one has its turn
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done.
+
+    Attributes:
+        seed: Draws the inputs.
+        counts: How many inputs each target has had.
+        until: The time at which it ends.
+        inputs: How many each target is to have; infinite if only the time counts.
+    """
+
+    seed: int
+    counts: dict[str, int]
+    until: float
+    inputs: float
+
+    def next(self) -> str | None:
+        """The target with the fewest inputs; None when all is done."""
+        name = min(self.counts, key=self.counts.__getitem__)
+        return name if time.time() < self.until and self.counts[name] < self.inputs else None
 
 
 class TooLong(BaseException):
@@ -52,25 +79,34 @@ def _raise(number: int, frame: FrameType | None) -> None:
     raise TooLong
 
 
-def _draw_nothing(self: Figure, stream: Any, **_: Any) -> None:
-    stream.write("<svg></svg>")
-
-
 def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def fuzz(names: list[str], seed: int, until: float, folder: str, queue: Any) -> None:
+def fuzz(work: Work, folder: str, results: Connection) -> None:
     """In a process of its own: rounds over all targets; each input is kept while it is read."""
-    draw, known = Random(seed), targets()
-    seeds = {name: known[name].seeds() for name in names}
-    Figure.savefig = _draw_nothing  # type: ignore[method-assign]  # most of a page's time
-    for name in names:
-        quietly(known[name], seeds[name][0])  # compiles and loads what all calls need
+    draw, known = Random(work.seed), targets()
+    corpora = {name: Corpus(known[name].seeds()) for name in work.counts}
+    for name, corpus in corpora.items():
+        quietly(known[name], corpus.files[0])  # compiles and loads what all calls need
+    _draw_seldom(draw)
     current = Path(folder) / "current"
-    while time.time() < until:
-        for name in names:
-            for _ in range(_ROUND):
-                content = mutated(draw, draw.choice(seeds[name]), seeds[name])
-                current.write_bytes(name.encode() + b"\n" + content)
-                queue.put((name, attempt(known[name], content), content))
+    while (name := work.next()) is not None:
+        for _ in range(_ROUND):
+            corpus = corpora[name]
+            content = mutated(draw, draw.choice(corpus.files), corpus.files)
+            current.write_bytes(name.encode() + b"\n" + content)
+            outcome = corpus.read(draw, content, partial(attempt, known[name]))
+            results.send((name, outcome, content if outcome else b""))
+            work.counts[name] += 1
+
+
+def _draw_seldom(draw: Random) -> None:
+    """Draw the plots of one page in twenty: they are most of its time."""
+    add = Figure.add_subplot
+
+    def add_subplot(self: Figure, *args: Any, **options: Any) -> Any:
+        return add(self, *args, **options) if draw.random() < 0.05 else MagicMock()
+
+    Figure.add_subplot = add_subplot  # type: ignore[method-assign]
+    Figure.savefig = lambda _, stream, **__: stream.write("<svg></svg>")  # type: ignore[method-assign]

@@ -15,18 +15,19 @@ from pathlib import Path
 
 import pandas as pd
 import torch
+from torch_geometric.data import Data
 
 import nodewise as nw
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.published.readers import read_planetoid
 from nodewise.data.read_graph import read_graph
 from nodewise.data.splits.split import Split
-from nodewise.data.store_writer import ARRAYS
+from nodewise.data.stores.writer import ARRAYS
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.data.writers.store import write_store
 from nodewise.data.writers.write_graph import write_graph
-from nodewise.experiments.candidates import CandidateSet
+from nodewise.experiments.auto.candidates import CandidateSet
+from nodewise.experiments.auto.selection import Selection, choose_into
 from nodewise.experiments.run_record import RUN_FIELDS
-from nodewise.experiments.selection import Selection, choose_into
 from nodewise.experiments.table import RecordTable
 from nodewise.io import SEAL, load_tensors, save_tensors
 from nodewise.report.run import write_report
@@ -34,9 +35,10 @@ from nodewise.runs.controls import controls_in
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
-from nodewise.runs.task import files_source, load_source, make_task
+from nodewise.runs.task import Task, files_source, load_source, make_task
 from nodewise.training.recipe import load_recipe
 from tests.data.raw_files import planetoid_files
+from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import small_task
 
 CHECKPOINT = "checkpoint/last.safetensors"
@@ -61,27 +63,39 @@ def workshop() -> Path:
     """A folder with graphs and runs, made once in a process."""
     torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp(prefix="nodewise-fuzz-"))
-    graph = nw.toy_graph()
+    _make_tables(folder, 40)
+    (folder / "few").mkdir()
+    _make_tables(folder / "few", 8)
+    graph = nw.read_graph(folder / "few" / "nodes.csv", folder / "few" / "edges.csv", label="label")
     for name in ("graph.npz", "graph.node"):
         (folder / name.replace(".", "-")).mkdir()
-        write_graph(graph, folder / name.replace(".", "-") / name)
-    nodes = "id,label,age,color,words\n" + "".join(
-        f'n{i},{"xy"[i % 2]},{i},{["red", "blue"][i % 3 == 0]},"some, {"abc"[i % 3] * 3} words"\n'
-        for i in range(40)
-    )
-    (folder / "nodes.csv").write_text(nodes)
-    edges = "".join(f"n{i},n{(7 * i + 1) % 40},{i % 5}\n" for i in range(40))
-    (folder / "edges.csv").write_text("source,target,weight\n" + edges)
-    for kind in ("csv", "tsv", "parquet"):
-        (folder / f"nodes-{kind}").mkdir()
-    table, name = pd.read_csv(folder / "nodes.csv"), "nodes-{0}/nodes.{0}".format
-    table.to_csv(folder / name("csv"), index=False)
-    table.to_csv(folder / name("tsv"), index=False, sep="\t")
-    table.to_parquet(folder / name("parquet"), index=False)
-    graph = nw.read_graph(folder / "nodes.csv", folder / "edges.csv", weight="weight")
-    write_store(graph, folder / "store")
+        write_graph(graph.data, folder / name.replace(".", "-") / name)
+    table = pd.read_csv(folder / "few" / "nodes.csv")
+    # Every kind of column by itself, since a table is read up to its first fault only.
+    for number, columns in enumerate((["age"], ["color"], ["words"], list(table.columns[2:]))):
+        part = table[["id", "label", *columns]]
+        for kind in ("csv", "tsv", "parquet"):
+            (folder / f"nodes-{kind}").mkdir(exist_ok=True)
+            path = folder / f"nodes-{kind}" / f"{number}.{kind}"
+            if kind == "parquet":
+                part.to_parquet(path, index=False)
+            else:
+                part.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
+    store = nw.read_graph(folder / "nodes.csv", folder / "edges.csv", weight="weight")
+    write_store(store, folder / "store")
     _make_runs(folder)
     return folder
+
+
+def _make_tables(folder: Path, count: int) -> None:
+    """Tables of a small graph; every input costs what its rows and columns cost."""
+    nodes = "id,label,age,color,words\n" + "".join(
+        f'n{i},{"xy"[i % 2]},{i},{["red", "blue"][i % 3 == 0]},"some, {"abc"[i % 3] * 3} words"\n'
+        for i in range(count)
+    )
+    (folder / "nodes.csv").write_text(nodes)
+    edges = "".join(f"n{i},n{(7 * i + 1) % count},{i % 5}\n" for i in range(count))
+    (folder / "edges.csv").write_text("source,target,weight\n" + edges)
 
 
 def _make_runs(folder: Path) -> None:
@@ -94,7 +108,7 @@ def _make_runs(folder: Path) -> None:
     train_in(folder / "run", task, 0)
     controls_in(folder / "run", task)
     lines: list[object] = []
-    train_in(folder / "stopped", small_task(), 0, Callbacks(lines.append, lambda: len(lines) == 8))
+    train_in(folder / "stopped", _brief(), 0, Callbacks(lines.append, lambda: len(lines) == 2))
     few = CandidateSet.load().of_model("GCN")
     selection = Selection(
         folder / "chosen",
@@ -107,6 +121,12 @@ def _make_runs(folder: Path) -> None:
     train_in(folder / "chosen", chosen, 0)
 
 
+@cache
+def _brief() -> Task:
+    """A run of three epochs."""
+    return small_task(epochs=3, start_record_epoch=1)
+
+
 def targets() -> dict[str, Target]:
     """All targets by name."""
     tables = {name: Target(partial(_graph, f"nodes-{name}"), _read_nodes(f"nodes.{name}"))
@@ -117,14 +137,14 @@ def targets() -> dict[str, Target]:
                      "preprocessing.json", "controls.json", "model.safetensors")
     }  # fmt: skip
     in_store = {
-        f"store/{name}": Target(partial(_file, f"store/{name}"), partial(_read_store, name))
+        f"store-{name}": Target(partial(_file, f"store/{name}"), partial(_read_store, name))
         for name in ("store.json", *(f"{array}.npy" for array in ARRAYS if array != "part"))
     }
     return {
         **tables,
         **in_store,
         "gzip": Target(_packed, _read_nodes("nodes.csv.gz")),
-        "edges": Target(partial(_file, "edges.csv"), _read_edges),
+        "edges": Target(partial(_file, "few/edges.csv"), _read_edges),
         "npz": Target(partial(_graph, "graph-npz"), _read_nodes("graph.npz", edges=False)),
         "released": Target(partial(_graph, "graph-node"), _read_released),
         "planetoid": Target(_planetoid_seeds, _read_planetoid),
@@ -173,14 +193,15 @@ def _read_nodes(name: str, edges: bool = True) -> Callable[[bytes, Path], object
         path = _write(folder, content, name)
         if not edges:
             return read_graph(path)
-        return read_graph(path, workshop() / "edges.csv", label="label")
+        return read_graph(path, workshop() / "few" / "edges.csv", label="label")
 
     return read
 
 
 def _read_edges(content: bytes, folder: Path) -> object:
     edges = _write(folder, content, "edges.csv")
-    return read_graph(workshop() / "nodes.csv", edges, label="label", weight="weight")
+    nodes = workshop() / "few" / "nodes.csv"
+    return read_graph(nodes, edges, label="label", weight="weight", features=["age"])
 
 
 def _read_released(content: bytes, folder: Path) -> object:
@@ -189,14 +210,17 @@ def _read_released(content: bytes, folder: Path) -> object:
     return read_graph(nodes, folder / "graph.edge")
 
 
+_planetoid_files = cache(planetoid_files)
+
+
 def _planetoid_seeds() -> list[bytes]:
-    return list(planetoid_files().values())
+    return list(_planetoid_files().values())
 
 
 def _read_planetoid(content: bytes, folder: Path) -> object:
-    """In the place of each part, so that all are damaged in turn."""
-    parts = planetoid_files()
-    name = sorted(parts)[len(content) % len(parts)]
+    """In the place of the part that is nearest in size: mostly the one that was damaged."""
+    parts = _planetoid_files()
+    name = min(parts, key=lambda name: abs(len(parts[name]) - len(content)))
     return read_planetoid({**parts, name: content})
 
 
@@ -237,18 +261,29 @@ def _copy(name: str, folder: Path) -> Path:
 
 
 def _read_run(name: str, content: bytes, folder: Path) -> object:
-    """All that reads a run's folder; without a manifest, which would have every change refused."""
+    """All that reads the folder of a run without a manifest, which would refuse every change."""
     run = _copy("run", folder)
-    (run / "manifest.json").unlink()
+    as_of_earlier_release(run)
     (run / name).write_bytes(content)
     if name in ("diagnostics.json", "history.jsonl", "controls.json"):
         write_report(folder / "report.html", [run])
         return None
     saved = load_run(run)
+    return saved.predict(_encoded(run) if name == "preprocessing.json" else _whole())
+
+
+@cache
+def _whole() -> Data:
+    """The graph of the run."""
+    return _encoded(workshop() / "run")
+
+
+def _encoded(run: Path) -> Data:
+    """The run's tables, read with its preprocessing."""
     tables = [workshop() / "nodes.csv", workshop() / "edges.csv"]
     fitted = RunFolder(run).preprocessing
     assert isinstance(fitted, Preprocessing)
-    return saved.predict(read_graph(*tables, preprocessing=fitted).data)
+    return read_graph(*tables, preprocessing=fitted).data
 
 
 def _read_store(name: str, content: bytes, folder: Path) -> object:
@@ -287,7 +322,7 @@ def _read_checkpoint(content: bytes, folder: Path) -> object:
         save_tensors(run / CHECKPOINT, tensors, about)
     else:
         (run / CHECKPOINT).write_bytes(content)
-    return train_in(run, small_task(), 0)
+    return train_in(run, _brief(), 0)
 
 
 def quietly(target: Target, content: bytes) -> object:

@@ -32,7 +32,7 @@ def test_what_was_found_once_is_a_typed_error_since(path: Path) -> None:
     assert attempt(targets()[path.name.partition("--")[0]], path.read_bytes()) is None
 
 
-def test_an_untyped_error_is_told_and_a_typed_one_is_not() -> None:
+def test_an_untyped_error_is_reported_and_a_typed_one_is_not() -> None:
     def read(content: bytes, folder: Path) -> object:
         raise NodewiseError("damaged") if content else KeyError("size")
 

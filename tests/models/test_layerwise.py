@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.layerwise import Layerwise
@@ -93,7 +93,7 @@ def test_any_graph(graph: tuple[Tensor, int], name: str, dense: bool, memory: in
     assert_same(trained(name, {}), x if dense else sparse(x), edge_index, memory=memory)
 
 
-def test_watch_is_told_of_all_rows_of_all_stages() -> None:
+def test_watch_receives_all_rows_of_all_stages() -> None:
     seen: list[tuple[int, int]] = []
     x, edge_index = torch.rand(7, 5, dtype=torch.float64), torch.tensor([[0, 1], [1, 2]])
     for options in SETTINGS.values():
@@ -123,7 +123,7 @@ def test_a_full_disk_is_an_error_that_names_the_way_out(monkeypatch: pytest.Monk
 MEASURE = """
 import sys, torch
 from pathlib import Path
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.models.layerwise import Layerwise
 from nodewise.models.stored_rows import RowsInMemory
 from nodewise.models.zoo import build_model

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,19 @@ def test_gradcheck_over_features_and_weights(form: str, x: Tensor) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_renumbering_renumbers(form: str, x: Tensor) -> None:
     assert_renumbering_renumbers(conv_of(form), x, EDGES)
+
+
+@pytest.mark.parametrize("form", ["gin", "row sums"])
+def test_a_localized_bias_is_added_at_every_node(form: str, x: Tensor) -> None:
+    conv = conv_of(form)
+    assert conv.bias is not None
+    torch.nn.init.normal_(conv.bias)
+    plain = deepcopy(conv)
+    plain.bias = plain.bias_modulator = None
+    out, modulations = conv(x, EDGES, return_modulations=True)
+    (of_bias,) = (one for one in modulations if one.level == "bias")
+    expected = (conv.bias.view(conv.heads, -1) * of_bias.scale + of_bias.shift).flatten(1)
+    torch.testing.assert_close(out - plain(x, EDGES), expected)
 
 
 def test_every_parameter_learns(x: Tensor) -> None:

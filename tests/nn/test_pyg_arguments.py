@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -64,8 +65,13 @@ def test_the_error_names_the_way(given: dict[str, Any], way_out: str) -> None:
 
 def test_what_a_layer_does_in_any_case_may_be_asked_for() -> None:
     options = {"flow": "source_to_target", "node_dim": -2, "decomposed_layers": 1, "cached": False}
-    LocalizedConv(5, 4, **options)
-    LGCN(5, 4, 3, **options)
+    x, edges = torch.rand(3, 5), torch.tensor([[0, 1], [1, 2]])
+    for model in (partial(LocalizedConv, 5, 4), partial(LGCN, 5, 4, 3)):
+        outputs = []
+        for given in (options, {}):
+            torch.manual_seed(0)
+            outputs.append(model(**given).eval()(x, edges))
+        torch.testing.assert_close(*outputs)
 
 
 def test_an_unknown_argument_is_a_type_error_as_everywhere() -> None:

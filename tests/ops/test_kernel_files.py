@@ -37,7 +37,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Kernel
     source.write_text(SOURCE)
 
     def import_again() -> Kernel:
-        for said in ("_told", "_reasons"):
+        for said in ("_reported", "_reasons"):
             monkeypatch.setattr(kernel_files, said, set())
         spec = spec_from_file_location("doubling", source)
         assert spec is not None and spec.loader is not None

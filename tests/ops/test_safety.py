@@ -196,7 +196,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *sys.arg
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     "tests",
-    [["tests/ops/test_safety.py"], ["tests/ops/test_chunks.py"], ["tests/ops/test_guard_page.py"]],
+    [["tests/ops/test_safety.py"], ["tests/ops/fused"], ["tests/ops/test_guard_page.py"]],
 )
 def test_the_same_with_every_access_checked(tests: list[str]) -> None:
     """With NODEWISE_CHECKED=1 a kernel that leaves an array raises an IndexError."""

@@ -146,7 +146,7 @@ def test_pictures_without_records_do_not_stay(tmp_path: Path) -> None:
     assert not (out / "tsne.png").exists()
 
 
-def test_a_picture_of_somebody_else_stays_where_a_suite_has_none(tmp_path: Path) -> None:
+def test_a_picture_of_the_users_stays_where_a_suite_has_none(tmp_path: Path) -> None:
     put_runs(tmp_path, "LGCN", [0.83])
     (tmp_path / "main.png").write_text("not ours")
     write_results(tmp_path, [read_section(tmp_path, "main")])
@@ -196,7 +196,7 @@ def test_other_suites_are_printed_when_asked_for(tmp_path: Path) -> None:
 def test_an_unknown_suite_or_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="matched"):
         read_section(tmp_path, "match")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         read_section(tmp_path / "none", "main")
 
 
@@ -211,4 +211,4 @@ def test_finished_runs_without_a_line_and_those_of_other_folders_are_added(tmp_p
     assert f"added 1 records from {results}" in output and f"added 2 records from {other}" in output
     assert "LGCN:global" in output and "80.0 ± 0.0 n=3" in output
     command = ["report", str(results), "--import", str(tmp_path / "none")]
-    assert "is no folder" in str(CliRunner().invoke(app, command).exception)
+    assert "is not a folder" in str(CliRunner().invoke(app, command).exception)

@@ -17,6 +17,7 @@ from nodewise.runs.run import Task, train_in
 from nodewise.training.cells import cell
 from nodewise.training.metrics import METRICS, TITLES
 from nodewise.training.recipe import load_recipe
+from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import OFFICIAL_SMALL, small_graph
 
 CLASSES = ["中文", "$5 to $9", "<b>a very long name of a class</b>"]
@@ -94,7 +95,7 @@ def test_a_run_of_before_diagnostics_still_has_its_scores(tmp_path: Path) -> Non
     for new in ("curves", "train_accuracy"):
         del diagnostics[new]
     (folder / "diagnostics.json").write_text(json.dumps(diagnostics))
-    (folder / "manifest.json").unlink()
+    as_of_earlier_release(folder)
     (folder / "controls.json").unlink()
     page = page_of(folder)
     assert "Confusion matrix" in page and "Precision and recall" not in page
@@ -134,7 +135,7 @@ def test_predictions_for_unlabeled_nodes_are_in_the_page(tmp_path: Path) -> None
     unlabeled["count"] = 1008
     about = json.loads((folder / "diagnostics.json").read_text())
     (folder / "diagnostics.json").write_text(json.dumps({**about, "unlabeled": unlabeled}))
-    (folder / "manifest.json").unlink()
+    as_of_earlier_release(folder)
     page = page_of(folder)
     assert "The 8 surest of 1,008" in page and "1,000 more nodes are not on this page" in page
 

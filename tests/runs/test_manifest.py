@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
+import nodewise as nw
 from nodewise.errors import NodewiseError, RunError, RunWarning
+from nodewise.io import parse_toml
 from nodewise.report.run import write_report
 from nodewise.runs.copy import copy_run
 from nodewise.runs.folder import RunFolder
+from nodewise.runs.manifest import write_manifest
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.seeds import train_seeds
+from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import small_graph, small_task
 
 FILES = ("config.toml", "diagnostics.json", "history.jsonl", "model.safetensors", "result.json")
@@ -53,6 +57,16 @@ def test_a_file_that_is_gone_is_refused_by_name(run: Path, name: str) -> None:
         load_run(run)
 
 
+def test_settings_of_another_model_are_refused_though_the_file_is_the_same(run: Path) -> None:
+    contents = {path.name: path.read_bytes() for path in run.iterdir() if path.name in FILES}
+    config = parse_toml(contents["config.toml"])
+    write_manifest(run, contents, config)
+    load_run(run)
+    write_manifest(run, contents, {**config, "model": "LGAT"})
+    with pytest.raises(RunError, match=r"config\.toml: is not as training left it"):
+        load_run(run)
+
+
 def test_a_file_that_came_later_is_refused(run: Path) -> None:
     (run / "preprocessing.json").write_text("{}")
     with pytest.raises(RunError, match=r"preprocessing\.json: is not as training left it"):
@@ -72,7 +86,7 @@ def test_an_edited_score_is_not_believed_by_anybody(run: Path, tmp_path: Path) -
             read()
 
 
-def test_changes_can_be_allowed_and_are_told(run: Path) -> None:
+def test_changes_can_be_allowed_with_a_warning(run: Path) -> None:
     edit(run / "config.toml", "layer_norm = false\n", "")
     with pytest.raises(RunError, match=r"config\.toml"):
         load_run(run)
@@ -90,10 +104,23 @@ def test_a_damaged_manifest_is_refused(run: Path) -> None:
             load_run(run)
 
 
-def test_a_run_without_a_manifest_is_read_with_a_warning(run: Path) -> None:
-    (run / "manifest.json").unlink()
+def test_a_run_of_an_earlier_release_is_read_with_a_warning(run: Path) -> None:
+    as_of_earlier_release(run)
     with pytest.warns(RunWarning, match=r"has no manifest\.json"):
         load_run(run)
+
+
+@pytest.mark.parametrize("older", ["nothing", "config.toml", "result.json"])
+def test_a_run_that_has_lost_its_manifest_is_refused(run: Path, older: str) -> None:
+    (run / "manifest.json").unlink()
+    if older != "nothing":
+        edit(run / older, nw.__version__, "0.5.0")
+    edit(run / "result.json", '"val_accuracy": 0.', '"val_accuracy": 0.9')
+    for read in (load_run, lambda run: train_in(run, small_task(), 0)):
+        with pytest.raises(RunError, match=r"manifest\.json: is gone"):
+            read(run)
+    with pytest.warns(RunWarning, match=r"has no manifest\.json"):
+        load_run(run, allow_changes=True)
 
 
 def test_a_copy_has_a_manifest_and_a_changed_run_is_not_copied(run: Path, tmp_path: Path) -> None:

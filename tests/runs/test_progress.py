@@ -31,11 +31,11 @@ def test_without_a_terminal_lines_are_printed_on_request(
 ) -> None:
     for quiet, lines in ((False, False), (True, True)):
         with epoch_progress("GCN", StoppingRule(), quiet, lines) as show:
-            show(LINE)
+            show.epoch(LINE)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(progress, "_BETWEEN_LINES", 0.0)
     with epoch_progress("GCN", StoppingRule(epochs=5), quiet=False, lines=True) as show:
-        show(LINE)
+        show.epoch(LINE)
     out = capsys.readouterr().out
     assert out.startswith("GCN: epoch 5, loss 1.250  val 50.0 %  ")
     assert out.endswith("epochs/s, about 0 s left\n") and out.count("\n") == 1

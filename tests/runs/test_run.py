@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
 
 from nodewise.data.fingerprints import logits_sha256
 from nodewise.data.splits.split import Split
-from nodewise.runs.run import scores_of, train, train_in, versions
+from nodewise.models.layerwise import Layerwise
+from nodewise.runs.run import Callbacks, scores_of, train, train_in, versions
 from nodewise.runs.saved import load_run
 from nodewise.training.metrics import METRICS
 from tests.training.tasks import small_graph, small_task
@@ -58,3 +61,21 @@ def test_a_configuration_names_graph_split_and_settings() -> None:
     named = task.data.clone()
     named.class_names = ["ant", "bee", "cat"]
     assert replace(task, data=named).config(5)["graph"]["classes"] == ["ant", "bee", "cat"]
+
+
+def test_the_nodes_that_are_computed_at_the_end_are_counted_and_keep_to_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets, seen = [], []
+    within = Layerwise.__init__
+
+    def watched(self: Layerwise, model: Any, x: Any, graph: Any, memory: int, *rest: Any) -> None:
+        budgets.append(memory)
+        within(self, model, x, graph, memory, *rest)
+
+    monkeypatch.setattr(Layerwise, "__init__", watched)
+    task = small_task("LGCN", engine="minibatch", memory="2kB", epochs=1)
+    train_in(tmp_path / "run", task, 0, Callbacks(nodes=lambda *counts: seen.append(counts)))
+    assert set(budgets) == {2000} and len(budgets) == 2  # scores, and the page's figures
+    done, total = seen[-1]
+    assert done == total and len(seen) > 2

@@ -12,6 +12,7 @@ from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, Task, train_in
 from nodewise.runs.saved import best_run, load_run
 from nodewise.runs.seeds import train_seeds
+from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import small_graph, small_task
 
 
@@ -95,7 +96,7 @@ def test_damaged_models_are_typed_errors(tmp_path: Path, run: Path, damage: str)
 def test_a_configuration_of_another_model_is_a_typed_error(run: Path, old: str, new: str) -> None:
     config = run / "config.toml"
     config.write_text(config.read_text().replace(old, new))
-    (run / "manifest.json").unlink()
+    as_of_earlier_release(run)
     with (
         pytest.warns(RunWarning, match=r"no manifest\.json"),
         pytest.raises(RunError, match="do not belong together"),

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from nodewise.bench.planted import PlantedGraph
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import InputError
 from nodewise.runs.controls import controls_of
 from nodewise.runs.run import Task, train_in

@@ -5,9 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 import nodewise as nw
-from nodewise.runs.task import TaskMaker, dataset_source, files_source, load_source, split_of
+from nodewise.data.variations import Variation
+from nodewise.experiments.runner import Job
+from nodewise.runs.folder import RunFolder
+from nodewise.runs.task import (
+    TaskMaker,
+    dataset_source,
+    files_source,
+    load_source,
+    read_source,
+    split_of,
+)
 
 
 def test_the_ratio_of_a_drawn_split_is_kept_in_the_source(tmp_path: Path) -> None:
@@ -27,6 +38,16 @@ def test_a_named_split_is_drawn_again() -> None:
     graph = load_source(dataset_source("toy", "few", split_seed=2))
     expected = split_of(nw.load_dataset("toy", split="few", seed=2))
     assert split_of(graph.data) == expected != split_of(nw.load_dataset("toy", split="few"))
+
+
+def test_a_varied_graph_is_varied_again_to_predict(tmp_path: Path) -> None:
+    changes = {"node_order": 2, "repeated_edges": 5}
+    job = Job(dataset_source("toy", variation=changes), "GCN", 0, tmp_path, settings={"epochs": 2})
+    job.run()
+    run = nw.load_run(tmp_path)
+    expected = Variation(**changes).apply(nw.load_dataset("toy"))
+    assert run.config["graph"]["variation"] == changes
+    assert torch.equal(read_source(run.config["graph"], RunFolder(tmp_path)).data.y, expected.y)
 
 
 def test_the_same_paths_with_other_content_are_another_graph(

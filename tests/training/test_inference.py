@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.store import GraphStore
-from nodewise.data.store_writer import StoreWriter
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.stores.store import GraphStore
+from nodewise.data.stores.writer import StoreWriter
 from nodewise.models.memory import forward_bytes
 from nodewise.models.zoo import build_model
 from nodewise.runs.diagnostics import first_modulation, localization

@@ -1,4 +1,4 @@
-r"""What the features in a node's context say for its predicted class, to W_v and to W.
+r"""The evidence of the features in a node's context for its predicted class, by W_v and by W.
 
 The layer that acts on the features turns a unit of feature i in a message into the column w_i of
 its matrix. Let d be the gradient of the centered logit of the predicted class (that logit minus
@@ -107,7 +107,7 @@ def features_of(
 def evidence(
     opened: Opened, local: LocalWeights | None, node: int, predicted: int
 ) -> tuple[Tensor, Tensor]:
-    """What each feature says for a class to W and to W_v, shape (features,) each."""
+    """The evidence of each feature for a class by W and by W_v, shape (features,) each."""
     model = opened.subject.layered
     weight = _first_weight(model)
     direction = _per_head(class_direction(opened, node, predicted), weight, model)

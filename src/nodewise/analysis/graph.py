@@ -1,4 +1,4 @@
-"""What localization did to a graph: where it is strong, whom it helped, who is alike."""
+"""What localization did to a graph: where it is strong, which nodes it helped, which are alike."""
 
 from __future__ import annotations
 

@@ -130,10 +130,10 @@ class NodeAnalysis:
     def _features(self) -> str:
         if self.distance is None:
             return ""
-        told = [f"{each.name} ({_told(each)})" for each in self.features[:_NAMED] if each.effect]
-        if not told:
+        named = [f"{each.name} ({_effect(each)})" for each in self.features[:_NAMED] if each.effect]
+        if not named:
             return ""
-        return f"The features whose evidence its own weights change most are {_listed(told)}."
+        return f"The features whose evidence its own weights change most are {_listed(named)}."
 
     def _edges(self) -> str:
         if "edge" not in self.levels:
@@ -142,12 +142,12 @@ class NodeAnalysis:
         strengths = [(each.id, each.strength) for each in others if each.strength is not None]
         stronger = [pair for pair in strengths if pair[1] > _CLEARLY][:_NAMED]
         weaker = [pair for pair in strengths if pair[1] < 1 / _CLEARLY][:_NAMED]
-        told = [
+        changes = [
             f"{verb} the messages of {_listed([f'{id} ({x:.2f} times)' for id, x in which])}"
             for verb, which in (("strengthens", stronger), ("weakens", weaker))
             if which
         ]
-        return f"The edge level {' and '.join(told)}." if told else ""
+        return f"The edge level {' and '.join(changes)}." if changes else ""
 
     def _place(self) -> str:
         if self.distance is None:
@@ -157,7 +157,7 @@ class NodeAnalysis:
         return f"Its weights are {share} away from the global ones: {place}."
 
 
-def _told(feature: Feature) -> str:
+def _effect(feature: Feature) -> str:
     """What localization does to a feature's evidence for the prediction, as a clause."""
     side, other = ("for", "against") if feature.local_evidence > 0 else ("against", "for")
     if feature.change == "flipped":

@@ -24,7 +24,7 @@ from nodewise.training.inference import Inference
 
 
 class Received(NamedTuple):
-    """What one node receives in a layer, from each member of C_v.
+    """The messages that one node receives in a layer, from each member of C_v.
 
     Attributes:
         sources: The numbers of the members, shape (n,).
@@ -47,11 +47,11 @@ class _Listener(Aggregator):
     def __init__(self, aggregator: Aggregator) -> None:
         super().__init__()
         self.rule, self.aggregator = aggregator.rule, aggregator
-        self.heard: list[tuple[Messages, AggregationInputs]] = []
+        self.received: list[tuple[Messages, AggregationInputs]] = []
 
     def forward(self, messages: Messages, inputs: AggregationInputs) -> Tensor:
-        """What the other returns."""
-        self.heard.append((messages, inputs))
+        """The output of the other aggregator."""
+        self.received.append((messages, inputs))
         out: Tensor = self.aggregator(messages, inputs)
         return out
 
@@ -118,7 +118,7 @@ class Opened:
 
     @torch.no_grad()
     def received(self, layer: int, node: int) -> Received:
-        """What a node receives in a layer, with its levels off and on."""
+        """The messages that a node receives in a layer, with its levels off and on."""
         conv, block = self.layers[layer], self.blocks[layer]
         restricted, nodes = block.restrict(self._targets(node))
         rows = take_rows(as_features(self.inputs[layer]), nodes)
@@ -141,13 +141,13 @@ def _listen(
     listener = _Listener(twin.aggregator)
     twin.aggregator = listener
     twin(rows, block)
-    return listener.heard[-1]
+    return listener.received[-1]
 
 
 def _weights(
     aggregator: Aggregator, messages: Messages, inputs: AggregationInputs
 ) -> NDArray[np.float64]:
-    """The weight of each message; that of the edge where the aggregation is no weighted sum."""
+    """The weight of each message; that of the edge where the aggregation is not a weighted sum."""
     weight = inputs.block.coefficient
     if isinstance(aggregator, Sum):
         weight = aggregator.weights(inputs, messages.raw)

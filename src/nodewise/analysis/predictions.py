@@ -80,7 +80,7 @@ def to_probabilities(logits: Tensor, temperature: float) -> Probabilities:
 
 
 def table(predictions: Predictions, distance: NDArray[np.float64] | None) -> pd.DataFrame:
-    """A row for each node: its class, its predictions, where it stands in the graph.
+    """A row for each node: its class, its predictions, its degree and homophily.
 
     Args:
         predictions: The predictions.

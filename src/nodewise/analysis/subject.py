@@ -1,4 +1,4 @@
-"""What is analyzed: a model and a graph, with names for nodes, classes and features."""
+"""`Subject`: the model and the graph of an analysis, with names of nodes, classes and features."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NEAREST = 3
 
 @runtime_checkable
 class Fitted(Protocol):
-    """What holds a finished run, such as a fitted `NodeClassifier`."""
+    """An object that holds a finished run, such as a fitted `NodeClassifier`."""
 
     def as_run(self) -> SavedRun:
         """The run."""
@@ -99,7 +99,7 @@ class Subject:
             return self.model
         raise InputError(
             "model",
-            "is no stack of layers, so only its predictions can be analyzed",
+            "is not a stack of layers, so only its predictions can be analyzed",
             value=type(self.model).__name__,
             way_out="use view.to_frame(), or a model with layers, such as LGCN",
         )

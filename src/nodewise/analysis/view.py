@@ -122,7 +122,7 @@ class View:
         )
 
     def _standing(self, node: int) -> dict[str, Any]:
-        """What the graph says of a node."""
+        """The facts of the graph about a node."""
         subject = self.subject
         degree, homophily = (values[node] for values in self._surroundings)
         return {
@@ -135,7 +135,7 @@ class View:
         }
 
     def _predicted(self, node: int) -> dict[str, Any]:
-        """What is predicted for a node, with all levels and with fewer."""
+        """The predictions for a node, with all levels and with fewer."""
         chances = {k: self._chances(node, levels) for k, levels in SWITCHED.items()}
         return {
             "prediction": self._prediction(node, self.levels),
@@ -213,7 +213,7 @@ class View:
         return analyze_graph(self._frame, self.levels, self.clusters)
 
     def map(self) -> pd.DataFrame:
-        """Where nodes stand on two maps: the first two principal axes of rows of all nodes.
+        """The places of nodes on two maps: the first two principal axes of rows of all nodes.
 
         Columns: `id`; `x` and `y` of the input of the last layer; `local_x` and `local_y` of the
         local models, zero where nothing is localized at nodes.
@@ -260,7 +260,7 @@ class View:
         return none if local is None else local.principal_and_global(count)
 
     def global_on_map(self) -> tuple[float, float]:
-        """Where the global model stands among the local ones: at `local_x` and `local_y`.
+        """The place of the global model among the local ones: its `local_x` and `local_y`.
 
         Raises:
             InputError: The model has no layers to look into.
@@ -289,7 +289,7 @@ class View:
         zero_features: Iterable[Any] = (),
         levels: Iterable[str] | None = None,
     ) -> WhatIf:
-        """What would be predicted for a node if something were not there.
+        """The prediction for a node without an edge, a feature or a level.
 
         Args:
             id: The node's id.

@@ -1,4 +1,4 @@
-"""What would be predicted if an edge, a feature or a level were not there."""
+"""Predictions without an edge, a feature or a level."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What things cost: ratios measured side by side in one run, on the machine at hand."""
+"""Costs, as ratios measured side by side in one run, on the machine at hand."""

@@ -86,7 +86,7 @@ def _together(folder: str, count: int) -> float:
 
 
 def _speed_of(started: Sequence[subprocess.Popen[str]]) -> float:
-    """What the first process prints, when all have ended."""
+    """The output of the first process, when all have ended."""
     said = [process.communicate() for process in started]
     for process, (_, errors) in zip(started, said, strict=True):
         if process.returncode:

@@ -39,7 +39,7 @@ def extra_peak_mb(make: Callable[..., Callable[[], object]], *args: Any) -> floa
 
 
 def in_child(function: Callable[..., Any], *args: Any) -> Any:
-    """What a module-level function returns in a fresh process, on as many threads as this one.
+    """The result of a module-level function in a fresh process, on as many threads as this one.
 
     Raises:
         RunError: The process ended early.

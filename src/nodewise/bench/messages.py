@@ -76,7 +76,7 @@ class Problem:
         return cls(rows, x, data.edge_index, block, weights, gradient, heads)
 
     def leaves(self, values: Tensor | None) -> list[Tensor]:
-        """What gradients are taken of."""
+        """The tensors that gradients are computed for."""
         return [*self.weights.values(), *([] if values is None else [values])]
 
 

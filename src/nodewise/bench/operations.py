@@ -101,7 +101,7 @@ def count_columns(rows: SparseRows, neighbors: Neighborhood) -> int:
 
 
 def operations(model: Classifier, x: Features, edge_index: Tensor) -> Operations:
-    """Those of a forward pass over all nodes, without dropout.
+    """The operations of a forward pass over all nodes, without dropout.
 
     Args:
         model: A stack of convolutions.

@@ -21,10 +21,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.store import GraphStore
-from nodewise.data.store_meta import is_store
-from nodewise.data.store_writer import StoreWriter
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.stores.meta import is_store
+from nodewise.data.stores.store import GraphStore
+from nodewise.data.stores.writer import StoreWriter
 
 Ints = NDArray[np.int64]
 BLOCK: Final = 1 << 16  # nodes; another size would be another graph

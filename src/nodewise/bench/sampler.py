@@ -19,9 +19,9 @@ from torch import Tensor
 
 from nodewise.bench.planted import PlantedGraph
 from nodewise.bench.timing import side_by_side
-from nodewise.data.batches import made_ahead
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import IntArray, NeighborSampler
+from nodewise.data.sampling.batches import made_ahead
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import IntArray, NeighborSampler
 from nodewise.randomness import FrozenRandom
 
 FANOUTS: Final = (15, 10)
@@ -30,7 +30,7 @@ BATCH_SIZE: Final = 1024
 
 @dataclass(frozen=True, eq=False)
 class TorchBatch:
-    """What the torch sampler returns; names are those of `SampledBatch`."""
+    """A batch of the torch sampler; names are those of `SampledBatch`."""
 
     n_id: Tensor
     edge_index: Tensor

@@ -1,6 +1,6 @@
 """`nodewise bench scale`: the time of a training node as the graph grows, in files.
 
-Each point is measured in a process of its own: mini-batches with sampled neighbors, features and
+Each point is measured in a separate process: mini-batches with sampled neighbors, features and
 edges in memory-mapped files. The numbers of seeds, neighbors and features are the same for all
 graphs, so that time per seed would be the same if memory had one speed.
 """
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from nodewise.bench.memory import in_child, watch_resident
 from nodewise.bench.memory_limit import join_group, memory_limit
 from nodewise.bench.planted import PlantedGraph
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.data.splits.split import Split
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.zoo import build_model
@@ -65,7 +65,7 @@ def bench_scale(
         sizes: Numbers of nodes.
         folder: Where graphs are written, and kept for the next time; None for a temporary folder.
         limit: How many bytes of memory each process may use, page cache included; None for all.
-        progress: Told what is done.
+        progress: Called with a line for each step.
         settings: Keys of the recipe.
         seeds: How many training nodes a timed pass has, at least.
 

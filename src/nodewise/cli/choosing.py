@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from nodewise.cli.options import option_of, with_options
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_table
 from nodewise.cli.training_graph import keys_of_graph, load_labels, print_engine
@@ -15,10 +16,48 @@ from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.progress import choosing_progress, duration
 
 if TYPE_CHECKING:
-    from nodewise.experiments.selection import Choice, Selection
+    from nodewise.experiments.auto.selection import Choice, Selection
     from nodewise.experiments.train_request import TrainRequest
     from nodewise.runs.run import Task
     from nodewise.runs.task import TaskMaker
+
+_option = option_of("Choosing model and settings")
+_OPTIONS: Final[Mapping[str, tuple[Any, Any]]] = {
+    "budget": (
+        Annotated[
+            str | None,
+            _option(
+                "--budget",
+                "The time that auto may take: 90s, 5m, 2h (default: 100s for fewer than 5,000 "
+                "nodes and 100,000 edges, else 270s).",
+            ),
+        ],
+        None,
+    ),
+    "refit": (
+        Annotated[
+            bool,
+            _option("--refit/--no-refit", "Whether auto's model learns from validation nodes too."),
+        ],
+        True,
+    ),
+    "workers": (
+        Annotated[
+            int | None,
+            _option(
+                "--workers",
+                "How many candidates auto trains side by side (default: by cores and edges).",
+                min=1,
+            ),
+        ],
+        None,
+    ),
+}
+
+
+def with_auto_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with these options; it receives them as its argument `choosing`."""
+    return with_options(command, "choosing", _OPTIONS)
 
 
 def requested_task(
@@ -76,7 +115,7 @@ def choose_run(selection: Selection, target: Path, quiet: bool) -> tuple[Choice,
 
 
 def _choose(selection: Selection, target: Path, quiet: bool) -> tuple[Choice, Task]:
-    from nodewise.experiments.selection import choose_into
+    from nodewise.experiments.auto.selection import choose_into
 
     try:
         with asking_to_stop() as stop, choosing_progress(selection.budget, quiet) as show:

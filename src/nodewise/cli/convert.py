@@ -82,6 +82,8 @@ def convert(
 
         how = (to, memory, like, force, root)
         store = store_request(dataset, tables, (split, split_seed), *how).write(quiet)
+        if not quiet:
+            typer.echo(f"use it with: nodewise train --nodes {to.expanduser()}")
         print_json(about_store(store, to), json)
         return
     from nodewise.data.writers.write_graph import files_for, write_graph

@@ -14,10 +14,11 @@ from nodewise.cli.graph_options import graph_source
 from nodewise.cli.stopping import stopped
 
 if TYPE_CHECKING:
-    from nodewise.data.preprocessing import Preprocessing
-    from nodewise.data.store import GraphStore
+    from nodewise.data.sources.input_file import InputFile
+    from nodewise.data.stores.store import GraphStore
     from nodewise.data.streaming.table import Show
-    from nodewise.data.summary import Summary
+    from nodewise.data.tables.preprocessing import Preprocessing
+    from nodewise.data.tables.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class StoreRequest:
         from nodewise.data.streaming.budget import Budget
         from nodewise.data.streaming.convert import check_free
         from nodewise.models.memory import memory_budget
-        from nodewise.runs.folder import lock_folder
+        from nodewise.runs.open_run import lock_folder
 
         budget = Budget(memory_budget(self.memory))
         check_free(self.to, self.force)
         fitted = None if self.like is None else preprocessing_of(self.like)
-        files = self._tables()
+        files = self.tables()
         try:
             with lock_folder(self.to):
                 if files is None:
@@ -69,10 +70,9 @@ class StoreRequest:
         if not quiet:
             typer.echo(str(summary))
             typer.echo(f"written: {self.to}, {_size(self.to)}")
-            typer.echo(f"use it with: nodewise train --nodes {self.to}")
         return store
 
-    def _tables(self) -> dict[str, Any] | None:
+    def tables(self) -> dict[str, InputFile] | None:
         """The files, if they are two tables, which can be streamed."""
         from nodewise.data.sources.input_file import find_files
         from nodewise.data.sources.released import is_released
@@ -151,8 +151,8 @@ def preprocessing_of(like: Path) -> Preprocessing:
     Raises:
         NodewiseError: It is neither, or has no preprocessing.
     """
-    from nodewise.data.store import GraphStore
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
+    from nodewise.data.stores.store import GraphStore
     from nodewise.runs.folder import RunFolder
     from nodewise.runs.saved import best_run
 
@@ -183,7 +183,7 @@ def _size(folder: Path) -> str:
 
 
 def about_store(store: GraphStore, folder: Path) -> dict[str, Any]:
-    """What `--json` says of a store."""
+    """The object of `--json` for a store."""
     return {
         "store": str(folder),
         "nodes": store.num_nodes,

@@ -6,18 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import typer
+from nodewise.cli.options import option_of, with_options
+from nodewise.data.stores.meta import is_store
 
-from nodewise.cli.options import with_options
-from nodewise.data.store_meta import is_store
-
-PANEL: Final = "Large graphs"
-
-
-def _option(flag: str, text: str, **more: Any) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=PANEL, **more)
-
-
+_option = option_of("Large graphs")
 _KEYS: Final[Mapping[str, Any]] = {
     "engine": Annotated[
         str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -42,7 +43,7 @@ def evaluate(
 ) -> None:
     """Load a trained model, compute its scores again, and print them beside the recorded ones.
 
-    Beside them stand 95 % intervals (Wilson's for accuracy, DeLong's for ROC AUC, a jackknife for
+    Next to them are 95 % intervals (Wilson's for accuracy, DeLong's for ROC AUC, a jackknife for
     others), and the controls of `nodewise train`: the majority class, and the features alone.
 
     **Examples**
@@ -68,6 +69,16 @@ def evaluate(
         logits = model.logits(graph.data, Inference(budget, watch=watch))
     scores = _unlearned(scores_of(logits, task.data.y, task.split), "refit" in model.config)
     controls = controls_of(task)
+    same = logits_sha256(logits) == model.record.get("logits_sha256")
+    _print_scores(model, scores, controls, "" if quiet else _footer(model, same))
+    about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
+    print_json(about, json)
+
+
+def _print_scores(
+    model: SavedRun, scores: Mapping[str, Any], controls: Mapping[str, Any], footer: str
+) -> None:
+    """Print the table of scores beside the recorded ones and those of the controls."""
     majority, features = controls["majority"], controls["features_only"]
     names = [name for name in scores if name != "intervals" and not name.endswith("micro_f")]
     rows = [
@@ -79,14 +90,14 @@ def evaluate(
         ]
         for name in names
     ]
-    same = logits_sha256(logits) == model.record.get("logits_sha256")
     if "skipped" in features:
         typer.echo(f"features only: skipped, {features['skipped']}")
-    footer = f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
     columns = ("", "now", "95 % interval", "recorded", "majority", "features only")
-    print_table(columns, rows, "" if quiet else footer)
-    about: dict[str, Any] = {"run": str(model.folder), **scores, **controls, "same_bits": same}
-    print_json(about, json)
+    print_table(columns, rows, footer)
+
+
+def _footer(model: SavedRun, same: bool) -> str:
+    return f"{model.folder}; logits {'are' if same else 'are not'} those of training, bit for bit"
 
 
 def _graph(model: SavedRun, root: Path | None, device: str) -> tuple[Task, WholeGraph]:

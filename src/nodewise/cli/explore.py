@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.graph_options import Edges, Nodes, files_of
+from nodewise.cli.graph_options import Edges, Nodes, OtherDataset, files_of
 from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
 from nodewise.cli.pages import check_page, write_explorer
 from nodewise.cli.tables import print_json
@@ -16,10 +16,6 @@ from nodewise.cli.tables import print_json
 if TYPE_CHECKING:
     from nodewise.explorer.explored import Explored
 
-DatasetName = Annotated[
-    str | None,
-    typer.Option("--dataset", help="A data set with the same features, instead of the run's."),
-]
 Host = Annotated[
     str, typer.Option("--host", help="The address to bind to; others than this machine's are open.")
 ]
@@ -42,7 +38,7 @@ Tsne = Annotated[
 
 def explore(
     run: Run,
-    dataset: DatasetName = None,
+    dataset: OtherDataset = None,
     nodes: Nodes = None,
     edges: Edges = None,
     static: Static = None,

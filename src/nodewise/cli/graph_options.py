@@ -33,6 +33,10 @@ Edges = Annotated[
     Path | None,
     typer.Option("--edges", help="Table of edges: a row has both ends.", rich_help_panel=PANEL),
 ]
+OtherDataset = Annotated[
+    str | None,
+    typer.Option("--dataset", help="A data set with the same features, instead of the run's."),
+]
 
 
 # By the parameter of a command, called after its first flag: --split is another option there.
@@ -68,7 +72,7 @@ def graph_source(
     Raises:
         InputError: There is no graph, or there are two, or options do not go with it.
     """
-    from nodewise.data.store_meta import was_to_be_store
+    from nodewise.data.stores.meta import was_to_be_store
     from nodewise.runs.task import dataset_source, files_source
 
     files, chosen = files_of(tables["nodes"], tables["edges"]), _chosen(tables)
@@ -160,7 +164,7 @@ def flag_of(option: str) -> str:
 def _edges_of(nodes: Path) -> Path | None:
     """The file of edges that belongs to one of nodes; an npz file or a store has its own."""
     from nodewise.data.sources.released import edges_beside, is_released
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
 
     if is_released(nodes):
         return edges_beside(nodes)

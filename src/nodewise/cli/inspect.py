@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nodewise.cli.graph_options import Edges, Nodes, files_of, graph_of_run
+from nodewise.cli.graph_options import Edges, Nodes, OtherDataset, files_of, graph_of_run
 from nodewise.cli.options import AllowChanges, Device, Json, Quiet, Root, Run, Threads, set_up
 from nodewise.cli.tables import print_json
 
@@ -19,17 +19,13 @@ if TYPE_CHECKING:
 Node = Annotated[
     str | None, typer.Argument(help="The id of a node (default: a summary of the graph).")
 ]
-DatasetName = Annotated[
-    str | None,
-    typer.Option("--dataset", help="A data set with the same features, instead of the run's."),
-]
 Top = Annotated[int, typer.Option("--top", min=1, help="How many rows each table shows.")]
 
 
 def inspect(
     run: Run,
     node: Node = None,
-    dataset: DatasetName = None,
+    dataset: OtherDataset = None,
     nodes: Nodes = None,
     edges: Edges = None,
     top: Top = 10,

@@ -98,6 +98,15 @@ def with_keys(settings: list[str] | None, **keys: str | None) -> list[str]:
     return [*(settings or ()), *named]
 
 
+def option_of(panel: str) -> Callable[..., Any]:
+    """A function that makes an option from its flag and its help, shown in a panel of `--help`."""
+
+    def option(flag: str, text: str, **more: Any) -> Any:
+        return typer.Option(flag, help=text, rich_help_panel=panel, **more)
+
+    return option
+
+
 def with_options(
     command: Callable[..., None], argument: str, options: Mapping[str, tuple[Any, Any]]
 ) -> Callable[..., None]:

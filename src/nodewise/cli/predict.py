@@ -82,10 +82,7 @@ def predict(
     """
     set_up(threads, device)
     from nodewise.models.memory import memory_budget
-    from nodewise.runs.export import write_outputs
-    from nodewise.runs.progress import part_progress
     from nodewise.runs.saved import load_run
-    from nodewise.training.inference import Inference
 
     _check_paths(out, embeddings)
     budget = memory_budget(memory)
@@ -93,18 +90,45 @@ def predict(
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root, device, quiet)
     set_threads_for(graph.num_edges, threads)
+    write_predictions(model, graph, budget, out, embeddings, for_spreadsheets, quiet)
+    interrupted = bool(model.record.get("interrupted"))
+    if interrupted and not quiet:
+        typer.echo(_about_stopped(model))
+    about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
+    print_json({**about, "interrupted": interrupted}, json)
+
+
+def write_predictions(
+    model: SavedRun,
+    graph: WholeGraph,
+    memory: int,
+    out: Path,
+    embeddings: Path | None = None,
+    for_spreadsheets: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Write the predictions of a run, with a progress bar, and print where they are.
+
+    Args:
+        model: The run.
+        graph: The graph.
+        memory: The bytes that computing them may take.
+        out: A .csv or .parquet file.
+        embeddings: A file for the input of the last layer, or None.
+        for_spreadsheets: See `write_outputs`.
+        quiet: Whether to print nothing.
+    """
+    from nodewise.runs.export import write_outputs
+    from nodewise.runs.progress import part_progress
+    from nodewise.training.inference import Inference
+
     with part_progress("predicting", quiet) as watch:
-        how = Inference(budget, out.resolve().parent, watch)
+        how = Inference(memory, out.resolve().parent, watch)
         outputs = model.outputs(graph.data, how, embeddings is not None)
         names = (graph.names, model.class_names)
         write_outputs(outputs, *names, out, embeddings, for_spreadsheets)
-    interrupted = bool(model.record.get("interrupted"))
     if not quiet:
         typer.echo(f"{graph.num_nodes} predictions of {model.folder} in {out}")
-        if interrupted:
-            typer.echo(_about_stopped(model))
-    about = {"run": str(model.folder), "out": str(out), "nodes": graph.num_nodes}
-    print_json({**about, "interrupted": interrupted}, json)
 
 
 def _graph(
@@ -116,8 +140,8 @@ def _graph(
     quiet: bool,
 ) -> WholeGraph:
     """The graph that is asked for; a store's stays in its files."""
-    from nodewise.data.store import GraphStore
-    from nodewise.data.store_meta import is_store
+    from nodewise.data.stores.meta import is_store
+    from nodewise.data.stores.store import GraphStore
     from nodewise.runs.whole_graph import WholeGraph, open_source
 
     if dataset is not None and not files and is_store(Path(dataset)):

@@ -80,7 +80,7 @@ def _add_records(results: Path, sources: Sequence[Path], allow_changes: bool, qu
     for source in sources:
         if not source.is_dir():
             way_out = "name a folder that `nodewise reproduce` filled"
-            raise InputError("--import", "is no folder", value=str(source), way_out=way_out)
+            raise InputError("--import", "is not a folder", value=str(source), way_out=way_out)
     for source in (results, *sources):
         added = collect(results, source, allow_changes)
         for error in added.refused:

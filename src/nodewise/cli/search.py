@@ -40,7 +40,7 @@ from nodewise.training.cells import cell
 if TYPE_CHECKING:
     from optuna import Study
 
-    from nodewise.experiments.search import Search
+    from nodewise.experiments.search.search import Search
     from nodewise.training.metrics import Metric
 
 Trials = Annotated[int, typer.Option("--trials", min=1, help="The number of settings to try.")]
@@ -87,7 +87,7 @@ def search(
     - `nodewise search --nodes nodes.csv --edges edges.csv --label topic --trials 30`
     """
     from nodewise.experiments.runner import Job
-    from nodewise.experiments.search import Search
+    from nodewise.experiments.search.search import Search
     from nodewise.training.recipe import load_recipe, parse_settings
 
     check_device(device)
@@ -126,7 +126,7 @@ def _run(
     search: Search, name: str, trials: int, timeout: float | None, quiet: bool, metric: Metric
 ) -> dict[str, Any]:
     from nodewise.errors import InputError
-    from nodewise.experiments.search import ended_trials, rounded, run_search
+    from nodewise.experiments.search.search import ended_trials, rounded, run_search
 
     try:
         with unmasking_interrupts(), make_progress(quiet, "best") as progress:

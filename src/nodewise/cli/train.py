@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nodewise.cli.choosing import requested_task
+from nodewise.cli.choosing import requested_task, with_auto_options
 from nodewise.cli.engine_options import engine_settings, stored_source, with_engine_options
 from nodewise.cli.graph_options import graph_source, name_of, with_graph_options
+from nodewise.cli.large_tables import GRAPH, in_files, outgrow
 from nodewise.cli.options import (
     ClassWeight,
     DatasetName,
@@ -28,6 +30,7 @@ from nodewise.cli.options import (
     set_up,
     with_keys,
 )
+from nodewise.cli.predict import write_predictions
 from nodewise.cli.score_table import print_scores
 from nodewise.cli.stopping import stopped
 from nodewise.cli.tables import print_json
@@ -54,28 +57,6 @@ AnyRecipe = Annotated[
         "settings (default: auto for your own tables, nodewise for a data set).",
     ),
 ]
-Budget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        help="The time that auto may take: 90s, 5m, 2h (default: 100s for fewer than 5,000 nodes "
-        "and 100,000 edges, else 270s).",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="How many candidates auto trains side by side (default: by cores and edges).",
-    ),
-]
-Refit = Annotated[
-    bool,
-    typer.Option(
-        "--refit/--no-refit", help="Whether auto's model learns from validation nodes too."
-    ),
-]
 Runs = Annotated[
     int | None,
     typer.Option("--runs", min=1, help="The number of runs, in OUT/seed-S, OUT/seed-S+1, ..."),
@@ -90,6 +71,14 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Folder of the run (default: runs/GRAPH-MODEL-RECIPE)."),
 ]
+Predictions = Annotated[
+    Path | None,
+    typer.Option(
+        "--predictions",
+        help="At the end, also write every node's class to this CSV or Parquet file, as `nodewise "
+        "predict` does.",
+    ),
+]
 Track = Annotated[
     str | None, typer.Option("--track", help="Write the history to tensorboard or mlflow, too.")
 ]
@@ -97,15 +86,14 @@ Track = Annotated[
 
 @with_graph_options
 @with_engine_options
+@with_auto_options
 def train(
     tables: Mapping[str, Any],
     batching: Mapping[str, Any],
+    choosing: Mapping[str, Any],
     dataset: DatasetName = None,
     model: AnyModel = None,
     recipe: AnyRecipe = None,
-    budget: Budget = None,
-    refit: Refit = True,
-    workers: Workers = None,
     runs: Runs = None,
     seed: Seed = 0,
     settings: Set = None,
@@ -115,6 +103,7 @@ def train(
     split: SplitName = None,
     split_seed: SplitSeed = 0,
     out: Out = None,
+    predictions: Predictions = None,
     track: Track = None,
     root: Root = None,
     device: Device = "cpu",
@@ -142,8 +131,9 @@ def train(
     tried; `--set` fixes a key for all. With `--runs` it chooses once, with the first seed.
     `choice.json` and `report.html` have the details.
 
-    Graphs that outgrow memory are trained by mini-batches, with `--engine minibatch`, or by
-    themselves where a step would not fit `--memory`. torchrun starts several processes, which
+    A graph that outgrows memory is trained by mini-batches: with `--engine minibatch`, or
+    automatically where a step would not fit `--memory`. Tables that would not fit are written into
+    files first, OUT/graph, and stay there during training. torchrun starts several processes, which
     share every batch: `torchrun --nproc-per-node 2 -m nodewise train ... --engine minibatch`.
 
     **Examples**
@@ -155,6 +145,8 @@ def train(
     - `nodewise train cora --recipe auto --budget 2m`
     - `nodewise train cora -m LGAT --set lambda_local=5e-4 --set hidden_channels=16 -o runs/wide`
     - `nodewise train amazon --engine minibatch --fanout 10,10 --batch-size 512`
+    - `nodewise train --nodes nodes.csv --edges edges.csv --label topic --memory 4GB --predictions
+      labels.csv`
     """
     set_up(threads, device)
     from nodewise.experiments.train_request import AutoOptions, TrainRequest
@@ -167,19 +159,24 @@ def train(
 
     device = local_device(device)
     source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
+    auto = AutoOptions(**choosing)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
     fixed = parse_settings([*with_keys(settings, **keys), *engine_settings(batching)])
-    auto = AutoOptions(budget, workers, refit)
+    _check_predictions(predictions, runs)
     with joined_processes(device) as processes:
         quiet = quiet or not processes.is_first
         resources = Resources(workers=batching["sampling_workers"], processes=processes)
         make = TaskMaker(source, root, device, resources)
-        known = source.get("dataset")
-        request = TrainRequest(model, recipe or _default_recipe(make), fixed, seed, known, auto)
+        known, large = source.get("dataset"), outgrow(source, batching, recipe, quiet)
+        recipe = recipe or ("nodewise" if large else _default_recipe(make))
+        request = TrainRequest(model, recipe, fixed, seed, known, auto)
         request.recipes()  # a wrong flag should not wait for a graph to load
         folder = out or Path("runs") / _run_name(make, request)
         make_tracker(track, folder, seed).close()  # fails here rather than after training
+        if large:
+            files = in_files(source, folder / GRAPH, batching["memory"], processes, quiet)
+            make = replace(make, source=files)
         first = folder if runs is None else seed_folder(folder, seed)
         task, choice = requested_task(request, make, folder, first, threads, quiet)
         if not processes.is_first:
@@ -188,11 +185,39 @@ def train(
         records = _train_runs(task, folder, seed, runs, track, quiet)
         summary = {**_summary(records, folder, first, task), **_choice_fields(choice)}
     print_scores(summary, folder, quiet)
+    if predictions is not None:
+        _predict(folder, task, batching["memory"], predictions, quiet)
     print_json(summary, json)
 
 
+def _check_predictions(path: Path | None, runs: int | None) -> None:
+    """Check where predictions go before anything is trained.
+
+    Raises:
+        InputError: The file's name is not a table's, or there are several runs.
+    """
+    from nodewise.errors import InputError
+    from nodewise.runs.export import check_table_path
+
+    if path is None:
+        return
+    check_table_path("--predictions", path)
+    if runs is not None:
+        way_out = "leave --runs out, or call `nodewise predict` for the best"
+        raise InputError("--predictions", "are those of one run", value=path, way_out=way_out)
+
+
+def _predict(folder: Path, task: Task, memory: str | None, out: Path, quiet: bool) -> None:
+    """Write the predictions of a run that has ended, for the graph that it was trained on."""
+    from nodewise.models.memory import memory_budget
+    from nodewise.runs.saved import load_run
+
+    model = load_run(folder, device=str(task.data.y.device))
+    write_predictions(model, task.whole_graph, memory_budget(memory), out, quiet=quiet)
+
+
 def _default_recipe(make: TaskMaker) -> str:
-    """The recipe where none is named: `auto` for tables of one's own, read by one process."""
+    """The recipe where none is named: `auto` for the user's tables, trained by one process."""
     alone = make.resources.processes.count == 1
     return "auto" if "files" in make.source and alone else "nodewise"
 
@@ -245,7 +270,7 @@ def _summary(
     records: list[dict[str, Any]], folder: Path, first: Path, task: Task
 ) -> dict[str, Any]:
     """Records, means and controls, as `--json` has them; the report is written, too."""
-    from nodewise.experiments.selection import candidate_folder
+    from nodewise.experiments.auto.selection import candidate_folder
     from nodewise.report.run import REPORT, write_report
     from nodewise.runs.controls import FEATURES_ONLY, controls_in
     from nodewise.runs.seeds import seed_folder, summarize
@@ -259,7 +284,7 @@ def _summary(
 
 
 def _choice_fields(choice: dict[str, Any] | None) -> dict[str, Any]:
-    """What `--json` has about a choice: all of `choice.json`, and its main points by name."""
+    """The keys of `--json` about a choice: all of `choice.json`, and its main points by name."""
     if choice is None:
         return {}
     gains = ("localization_gain", "localization_gain_se")
@@ -287,9 +312,9 @@ def _run_callbacks(
             of_run.callback(tracker.close)
 
             def epoch(line: dict[str, Any]) -> None:
-                show(line)
+                show.epoch(line)
                 tracker.log(line)
 
-            return Callbacks(epoch, stop)
+            return Callbacks(epoch, stop, nodes=show.nodes)
 
         yield of_seed

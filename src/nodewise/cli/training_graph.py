@@ -45,12 +45,12 @@ class GraphLabels(NamedTuple):
     Attributes:
         y: Class numbers, -1 where there is no label.
         class_names: A name for each class, if there are any.
-        is_own: Whether the graph is one of the user's own, and no data set.
+        is_users: Whether the graph is the user's, and no data set.
     """
 
     y: NDArray[np.int64]
     class_names: Sequence[str] | None
-    is_own: bool
+    is_users: bool
 
 
 def load_labels(
@@ -64,12 +64,12 @@ def load_labels(
         quiet: Whether to print nothing.
     """
     if "store" in make.source:
-        from nodewise.data.store import GraphStore
+        from nodewise.data.stores.store import GraphStore
 
         store = GraphStore.open(make.source["store"])
         if not quiet:
             typer.echo(str(store))
-        return GraphLabels(np.asarray(store.y), store.classes, is_own=True), None
+        return GraphLabels(np.asarray(store.y), store.classes, is_users=True), None
     graph = load_graph(make, threads, quiet)
     return labels_of(graph), graph
 
@@ -98,12 +98,12 @@ def keys_of_graph(
 
     Args:
         labels: The graph's labels.
-        load: Loads the recipe from keys that the graph decides; recipe and user go before them.
+        load: Loads the recipe with keys that the graph decides; recipe and user override them.
         quiet: Whether to print nothing.
     """
     from nodewise.training.metrics import default_metric
 
-    if not labels.is_own:
+    if not labels.is_users:
         return {}
     default = default_metric(labels.y, labels.class_names)
     of_graph = {"metric": default.metric}

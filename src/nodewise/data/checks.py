@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from nodewise.data.index_arrays import WIDEST, ArrayChecks
-from nodewise.data.regression import WAY_OUT
 from nodewise.data.splits.checks import MASKS, check_split, first_true
+from nodewise.data.tables.regression import WAY_OUT
 from nodewise.errors import GraphError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check_data(data: Data) -> None:
     if not isinstance(data, Data):
         raise GraphError(
             "data",
-            "is no graph of PyTorch Geometric",
+            "is not a graph of PyTorch Geometric",
             value=type(data).__name__,
             way_out="give a torch_geometric.data.Data; of a GraphTable it is `.data`",
         )

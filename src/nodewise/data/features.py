@@ -51,7 +51,7 @@ def to_csr(x: Any) -> Tensor:
     """A scipy CSR matrix as a `torch.sparse_csr` tensor.
 
     Raises:
-        GraphError: Its arrays are no such matrix.
+        GraphError: Its arrays are not such a matrix.
     """
     parts = {f"x.{part}": getattr(x, part) for part in ("data", "indices", "indptr", "shape")}
     ArrayChecks(error=GraphError, way_out="build the matrix again").csr(parts)

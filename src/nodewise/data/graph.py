@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from nodewise.data.checks import check_graph
-from nodewise.data.edges import Edges
 from nodewise.data.features import to_tensor
 from nodewise.data.fingerprints import graph_sha256
-from nodewise.data.nodes import Labels
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.splits.split import Split
-from nodewise.data.summary import Summary, weight_notes
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.nodes import Labels
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import Summary, weight_notes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -83,12 +83,7 @@ class ArrayChecks:
             InputError: It is something else; the error has the first entry outside.
         """
         self.array(name, array, kinds="iu", shape=shape)
-        if array.size == 0 or (int(array.min()) >= least and int(array.max()) < bound):
-            return
-        first = int(((array < least) | (array >= bound)).argmax())
-        position = tuple(int(i) for i in np.unravel_index(first, array.shape))
-        problem = f"must be at least {least} and below {bound}"
-        raise self.wrong(name, problem, value=int(array[position]), position=position)
+        self._check_range(name, array, least, bound)
 
     def index_blocks(self, name: str, blocks: Iterable[Any], *, bound: int, least: int = 0) -> None:
         """Check an array of integers that comes in blocks, as `index` does.
@@ -104,11 +99,7 @@ class ArrayChecks:
         """
         start = 0
         for block in blocks:
-            outside = (block < least) | (block >= bound)
-            if outside.any():
-                first = int(outside.argmax())
-                problem = f"must be at least {least} and below {bound}"
-                raise self.wrong(name, problem, value=int(block[first]), position=start + first)
+            self._check_range(name, block, least, bound, start)
             start += len(block)
 
     def offsets(self, name: str, array: Any, *, rows: int, count: int) -> None:
@@ -146,7 +137,7 @@ class ArrayChecks:
             arrays: Data, indices, indptr and shape, in this order, by what errors call them.
 
         Raises:
-            InputError: They are no such matrix.
+            InputError: They are not such a matrix.
         """
         (named_data, named_indices, named_indptr, named_shape) = arrays.items()
         rows, columns = self._sizes(*named_shape)
@@ -167,6 +158,16 @@ class ArrayChecks:
         """An error about an array of this file."""
         field = name if self.file is None else f"{self.file}, {name}"
         return self.error(field, problem, value=value, position=position, way_out=self.way_out)
+
+    def _check_range(self, name: str, array: Any, least: int, bound: int, start: int = 0) -> None:
+        """Check the range of integers whose first row has the number `start`."""
+        if array.size == 0 or (int(array.min()) >= least and int(array.max()) < bound):
+            return
+        first = int(((array < least) | (array >= bound)).argmax())
+        row, *rest = (int(i) for i in np.unravel_index(first, array.shape))
+        problem = f"must be at least {least} and below {bound}"
+        value = int(array[(row, *rest)])
+        raise self.wrong(name, problem, value=value, position=(start + row, *rest))
 
     def _sizes(self, name: str, shape: Any) -> tuple[int, int]:
         integers = not isinstance(shape, np.ndarray) or shape.dtype.kind in "iu"

@@ -9,12 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from nodewise.data.build import build
-from nodewise.data.columns import ID
 from nodewise.data.graph import GraphTable
-from nodewise.data.nodes import missing_label
 from nodewise.data.options import ReadOptions, chosen_options, with_option_names
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.input_file import InputFile
 from nodewise.data.sources.networkx_graph import from_networkx
 from nodewise.data.sources.npz_graph import read_npz
@@ -23,6 +19,10 @@ from nodewise.data.sources.pyg_graph import from_pyg
 from nodewise.data.sources.released import edges_beside, is_released, read_released
 from nodewise.data.sources.source import Source
 from nodewise.data.sources.store_graph import read_store
+from nodewise.data.tables.build import build
+from nodewise.data.tables.columns import ID
+from nodewise.data.tables.nodes import missing_label
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.errors import InputError
 
 
@@ -101,7 +101,7 @@ def read_opened(
     fitted: Preprocessing | None = None,
     needs_labels: bool = False,
 ) -> GraphTable:
-    """Read a graph from files that have been opened, or from what is no file.
+    """Read a graph from files that have been opened, or from objects in memory.
 
     Args:
         nodes: An `InputFile`, or another form of the nodes that `read_graph` takes.

@@ -3,9 +3,9 @@
 An example of the paper's Figure 1. Each paper belongs to a field and has a class: theory, method or
 application. It carries *keywords* ("cell", "kernel", "tree", ...) that stand for its class, but
 which group of keywords stands for which class is another permutation in every field. The field
-itself is no feature. It shows in *topic words*, each of which is shared by two neighbors on a ring
-of fields ("gene": biology and bioinformatics; "svm": bioinformatics and computer science): a single
-word does not determine the field, the words in a paper's neighborhood do.
+itself is not a feature. It shows in *topic words*, each of which is shared by two neighbors on a
+ring of fields ("gene": biology and bioinformatics; "svm": bioinformatics and computer science): a
+single word does not determine the field, the words in a paper's neighborhood do.
 
 One global weight matrix has to average over the fields. A model that generates its weights from
 the neighborhood does not.

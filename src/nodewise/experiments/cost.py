@@ -1,4 +1,4 @@
-"""What a model costs on a data set: operations, times and memory, in the table `cost.jsonl`.
+"""The costs of a model on a data set: operations, times and memory, in the table `cost.jsonl`.
 
 Each measurement runs in a separate process, one after the other, on a machine that should do
 nothing else; the record has its load average.
@@ -61,7 +61,7 @@ def _check(line: Line, variant: Variant) -> None:
 
 
 def _identity(dataset: str, model: str, variant: Variant) -> dict[str, Any]:
-    """What makes a record comparable with others."""
+    """The keys that must agree before two records are compared."""
     recipe = load_recipe(variant.recipe, model, dataset, variant.settings_of(dataset, model))
     return {
         "dataset": dataset,

@@ -19,7 +19,8 @@ from nodewise.experiments.run_record import RUN_FIELDS
 from nodewise.experiments.runner import ExpectedRecord, Job
 from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_of_cells
 from nodewise.experiments.table import Key, Line, Record, RecordTable
-from nodewise.runs.folder import CONFIG, RunFolder, first_difference
+from nodewise.runs.folder import CONFIG, RunFolder
+from nodewise.runs.open_run import first_difference
 from nodewise.runs.run import RESULTS_VERSION
 from nodewise.training.recipe import current_settings
 
@@ -102,7 +103,7 @@ def check_numbers(
         highest: The largest that each may be.
 
     Raises:
-        RunError: One is missing, is no number, or beyond the highest.
+        RunError: One is missing, is not a number, or beyond the highest.
     """
     for key in keys:
         value = record.get(key)
@@ -207,7 +208,7 @@ def _made_with(record: Mapping[str, Any]) -> str | None:
 
 
 def other_versions(runs: Runs, jobs: Iterable[Job]) -> list[str]:
-    """With which versions of nodewise, other than this one, runs were begun or ended."""
+    """The versions of nodewise, other than this one, with which runs were begun or ended."""
     found: set[Any] = set()
     for job in jobs:
         line = runs.lines.get(run_key(job))

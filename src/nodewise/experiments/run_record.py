@@ -20,7 +20,7 @@ _WAY_OUT = "move it away, and run it again"
 
 
 class JobFields(TypedDict):
-    """What must be in `job.json`, beside fields that go to the record as they are."""
+    """The keys of `job.json`, besides fields that are copied into the record."""
 
     model: str
     budget: float

@@ -55,7 +55,7 @@ J = TypeVar("J", bound=AnyJob)
 
 
 class ExpectedRecord(NamedTuple):
-    """What the record of a job must say.
+    """The fields that the record of a job must have.
 
     Attributes:
         recipe: The recipe's name.
@@ -118,7 +118,7 @@ class Job:
         return make_task(self.load(), self.model, self.load_recipe(), self.device)
 
     def expected_record(self) -> ExpectedRecord:
-        """What its record must say of recipe and settings."""
+        """The recipe and the settings that its record must have."""
         recipe = self.load_recipe()
         return ExpectedRecord(recipe.name, recipe.settings)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from nodewise.errors import UnknownNameError
-from nodewise.experiments.auto_job import AutoJob
-from nodewise.experiments.candidates import is_auto
-from nodewise.experiments.clock import parse_budget
+from nodewise.experiments.auto.candidates import is_auto
+from nodewise.experiments.auto.clock import parse_budget
+from nodewise.experiments.auto.job import AutoJob
 from nodewise.experiments.runner import Job
 from nodewise.runs.seeds import seed_folder
 from nodewise.runs.task import dataset_source
@@ -28,6 +28,7 @@ NAMES = (
     "ablation",
     "matched",
     "neighbors",
+    "unknowns",
     "loose",
     "splits",
     "fair",
@@ -54,6 +55,8 @@ class Variant:
         stored: Data sets whose stored split of the seed's number is taken instead.
         per_seed: Whether each seed draws another split, none of them the default one.
         validation: Use only so many validation nodes; 0 for all.
+        variation: What is changed about the graph, as fields of a `Variation`; where `node_order`
+            is true, each seed has another order.
         models: The models it is for; none for all of the suite.
         datasets: The data sets it is for; none for all of the suite.
         of_models: Further settings by model and data set: what each chose for itself.
@@ -71,6 +74,7 @@ class Variant:
     stored: Sequence[str] = ()
     per_seed: bool = False
     validation: int = 0
+    variation: Mapping[str, Any] = field(default_factory=dict)
     models: Sequence[str] = ()
     datasets: Sequence[str] = ()
     of_models: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -96,7 +100,9 @@ class Variant:
         if dataset in self.stored:
             return dataset_source(dataset, str(seed))
         split_seed = seed + 1 if self.per_seed else 0  # the default split may be that of seed 0
-        return dataset_source(dataset, self.split, split_seed, self.validation)
+        order = {"node_order": seed + 1} if self.variation.get("node_order") else {}
+        variation = {**self.variation, **order}
+        return dataset_source(dataset, self.split, split_seed, self.validation, variation)
 
 
 @dataclass(frozen=True)
@@ -241,5 +247,5 @@ def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int)
 
 
 def run_key(job: Job) -> tuple[str, str, str, int]:
-    """What identifies a suite's run: data set, model, variant and seed."""
+    """The key of a suite's run: data set, model, variant and seed."""
     return str(job.dataset), job.model, job.folder.parent.name, job.seed

@@ -44,7 +44,7 @@ class Line:
 
 
 class Content(NamedTuple):
-    """What a table holds: records by key, and why other lines were left out."""
+    """The content of a table: records by key, and why other lines were left out."""
 
     lines: dict[Key, Line]
     refused: list[RunError]

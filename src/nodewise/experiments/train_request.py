@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nodewise.errors import RecipeError
-from nodewise.experiments.candidates import AUTO, CandidateSet, is_auto
-from nodewise.experiments.clock import parse_budget, seconds_of
-from nodewise.experiments.selection import Selection
-from nodewise.experiments.trial import MakeTask
+from nodewise.experiments.auto.candidates import AUTO, CandidateSet, is_auto
+from nodewise.experiments.auto.clock import parse_budget, seconds_of
+from nodewise.experiments.auto.selection import Selection
+from nodewise.experiments.auto.trial import MakeTask
 from nodewise.runs.run import Factory, Task
 from nodewise.training.recipe import Recipe, load_recipe, recipe_path
 
@@ -33,7 +33,7 @@ class AutoOptions:
         refit: Whether the chosen model learns from validation nodes too.
 
     Raises:
-        InputError: The budget is no time.
+        InputError: The budget is not a time.
     """
 
     budget: str | None = None
@@ -100,7 +100,7 @@ class TrainRequest:
         return None if self.model is None and self.is_auto else str(self.model or MODEL)
 
     def recipes(self, of_graph: Mapping[str, Any] | None = None) -> list[Recipe]:
-        """All recipes that may be used, which checks the settings before a graph is loaded.
+        """All recipes that may be used; a wrong setting is an error before a graph is loaded.
 
         Args:
             of_graph: Keys that the graph decides, once it is loaded.

@@ -89,17 +89,17 @@ class Background:
         job = self._jobs.get(key)
         return None if job is None else job.points
 
-    def finish(self, key: str, told: Callable[[int], object]) -> bool:
+    def finish(self, key: str, on_stage: Callable[[int], object]) -> bool:
         """Lay a map out and wait for it; returns whether all stages were done.
 
         Args:
             key: The map.
-            told: Is called with the number of stages done, whenever it has grown.
+            on_stage: Called with the number of stages done, whenever it has grown.
         """
         while not (found := self.progress(key)).ended:
-            told(found.stage)
+            on_stage(found.stage)
             self._jobs[key].pipe.poll(None)
-        told(found.stage)
+        on_stage(found.stage)
         return not found.failed
 
     def stage(self, key: str) -> int:

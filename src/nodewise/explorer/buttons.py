@@ -1,4 +1,4 @@
-"""What plotly's figures are configured with: the buttons in their corner."""
+"""The configuration of plotly's figures: the buttons in their corner."""
 
 from __future__ import annotations
 

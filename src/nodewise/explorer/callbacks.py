@@ -1,4 +1,4 @@
-"""What the page does when something is clicked, typed or chosen.
+"""The answers of the page when something is clicked, typed or chosen.
 
 One callback turns address and controls into the state and back; all others draw from the state.
 """

@@ -1,4 +1,4 @@
-"""How densely nodes lie on a map: contour lines below them, and where a class's name stands."""
+"""The density of nodes on a map: contour lines below them, and the places of class names."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def density(places: Floats) -> list[dict[str, Any]]:
 
 
 def spots(groups: Mapping[str, Floats], names: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Where the names of groups stand: where a group is dense, and denser than others.
+    """The places of the names of groups: where a group is dense, and denser than others.
 
     Args:
         groups: The places of each group, by name, shape (n, 2).

@@ -68,7 +68,7 @@ class Explored:
         return places
 
     def _rows(self, key: str) -> tuple[NDArray[np.float64], Numbers]:
-        """What t-SNE lays out: the rows of a map, and the numbers of those that are drawn.
+        """The input of t-SNE: the rows of a map, and the numbers of those that are drawn.
 
         The global model is the last row on the map of local weights.
         """
@@ -80,7 +80,7 @@ class Explored:
     def places(self, state: State) -> NDArray[np.float64]:
         """The places of all nodes; on the map of local weights, the global model's comes last.
 
-        Until t-SNE has a first layout they stand on the principal axes.
+        Before the first layout of t-SNE they are those on the principal axes.
         """
         points = self.background.points(state.map) if state.layout == "tsne" else None
         return self._principal[state.map] if points is None else points
@@ -92,12 +92,12 @@ class Explored:
 
     @property
     def colorings(self) -> dict[str, str]:
-        """What nodes can be colored by, with names."""
+        """The quantities that can color nodes, with names."""
         return {k: name for k, name in COLORINGS.items() if k != "distance" or "local" in self.maps}
 
     @property
     def start(self) -> State:
-        """What is shown first."""
+        """The state that is shown first."""
         return State(map=next(iter(self.maps)))
 
     def possible(self, state: State) -> State:

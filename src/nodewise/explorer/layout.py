@@ -40,7 +40,7 @@ def page(explored: Explored, name: str) -> Any:
 
 
 def progress(found: TsneProgress) -> list[Any]:
-    """What is said while t-SNE lays a map out."""
+    """The line that is shown while t-SNE lays out a map."""
     if found.failed:
         return [html.P("t-SNE ended early, perhaps for want of memory.")]
     if found.ended:

@@ -1,4 +1,4 @@
-"""What the page says of a node."""
+"""The tables and sentences about a node."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What keeps other pages of the browser, and other machines, away from the page.
+"""Checks that keep other pages of the browser, and other machines, away from the page.
 
-A page of a stranger may send requests to 127.0.0.1, and a name of its own may resolve to it (DNS
+Any web page may send requests to 127.0.0.1, and its domain name may resolve to that address (DNS
 rebinding): the Host header must be an address or a name of this machine, and a POST must come from
 the page itself. Scripts run from files of the packages only, never from names in the graph.
 """

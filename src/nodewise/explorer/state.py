@@ -1,4 +1,4 @@
-"""What the page shows, as the query of its address, so that it can be shared and gone back to."""
+"""The state of the page, as the query of its address, so that it can be shared and gone back to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST = 20_000  # letters of a query that are read
 
 @dataclass(frozen=True)
 class State:
-    """What the page shows.
+    """The state of the page.
 
     Attributes:
         map: A key of `MAPS`.

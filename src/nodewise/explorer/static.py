@@ -84,7 +84,7 @@ def detailed(explored: Explored, count: int) -> Numbers:
 
 
 def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> dict[str, Any]:
-    """What the file's script draws from."""
+    """The data that the script of the file draws."""
     scenes = {f"{key} {layout}": State(key, layout) for key in explored.maps for layout in layouts}
     return {
         "ids": explored.ids,
@@ -119,7 +119,7 @@ def _skeletons(explored: Explored, color: str) -> list[maps.Trace]:
 
 
 def _scene(explored: Explored, state: State) -> dict[str, Any]:
-    """A map: where nodes and names stand, density, and how the global model is marked."""
+    """A map: the places of nodes and names, the density, and the mark of the global model."""
     places, drawn = explored.places(state), {show: explored.drawn(show) for show in SHOWN}
     return {
         "places": np.round(places, 4).tolist(),

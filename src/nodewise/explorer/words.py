@@ -1,4 +1,4 @@
-"""What the page says, and the figures that it shows of a node; as text, without its server."""
+"""The sentences and figures that the page shows of a node, as text, without its server."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def sampled(explored: Explored, show: str) -> str:
 
 
 def of_node(found: NodeAnalysis) -> dict[str, str]:
-    """What is known of a node, by name."""
+    """The facts about a node, by name."""
     rank, similar = found.distance_rank, [str(each.id) for each in found.similar[:5]]
     return {
         "Class": found.label or "not known",
@@ -117,5 +117,5 @@ def member_rows(found: NodeAnalysis) -> list[list[str]]:
 
 
 def note(key: str, found: NodeAnalysis) -> str:
-    """What stands below a figure."""
+    """The caption of a figure."""
     return LEGEND + left_out(found) if key == "neighborhood" else ""

@@ -118,7 +118,7 @@ class Architecture:
     bias_init: InitName = "zeros"
 
     def rule(self, default: BlockRule) -> BlockRule:
-        """What C_v is: the backbone's rule, with the settings of this architecture."""
+        """The rule that defines C_v: the backbone's, with the settings of this architecture."""
         normalization = (
             default.normalization if self.normalization == "default" else self.normalization
         )

@@ -33,8 +33,12 @@ _LARGEST_PART = 1 << 28
 Watch = Callable[[int, int], None]
 
 
+def unwatched(done: int, total: int) -> None:
+    """A `Watch` for which nobody waits."""
+
+
 class Outputs(NamedTuple):
-    """What a model computes for some nodes.
+    """The outputs of a model for some nodes.
 
     Attributes:
         nodes: Their numbers.
@@ -67,7 +71,7 @@ class Layerwise:
         graph: EdgesByTarget,
         memory: int,
         folder: Path | None = None,
-        watch: Watch = lambda done, total: None,
+        watch: Watch = unwatched,
     ) -> None:
         weight = next(model.parameters())
         self.model, self.x, self.folder, self.watch = model.eval(), x, folder, watch

@@ -61,7 +61,7 @@ class Front(Module):
 
 
 class LinearEnds(Module):
-    """What stands before and behind the layers of a deep stack.
+    """The linear layers before and behind a deep stack, and the hops before it.
 
     Args:
         in_channels: Size of the features, or -1 for that of the first input.

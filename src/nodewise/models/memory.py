@@ -1,4 +1,4 @@
-"""What memory a model needs on a full graph, estimated from sizes, and the budget it must fit.
+"""The memory that a model needs on a full graph, estimated from sizes, and the budget for it.
 
 Counted are the rows that nodes and edges have in each layer, on the CPU's kernels; features, the
 edges as given and the weights are there in any case. A training step keeps the rows of all layers
@@ -100,7 +100,7 @@ def _(model: Module) -> list[LayerRows]:
 
 @layer_rows.register
 def _(model: Classifier) -> list[LayerRows]:
-    """Those of the layers, first to last, then those of the linear ends."""
+    """The numbers of the layers, first to last, then those of the linear ends."""
     layers = [_layer(model, i) for i in range(model.depth)]
     ends = [] if model.ends is None else [model.ends.front.linear, model.ends.head]
     return [*layers, *map(_dense_rows, ends)]

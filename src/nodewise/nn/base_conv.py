@@ -1,6 +1,6 @@
-"""What the convolutions here share: a global W with heads, an aggregator, biases, dropout.
+"""What `LocalizedConv` and `FilmConv` share: a global W with heads, an aggregator, biases, dropout.
 
-A conv is this and a `forward` that computes messages: `LocalizedConv`, `FilmConv`.
+Each of them adds a `forward` that computes the messages.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         heads: How many heads, each with a separate W.
         concat: Whether heads are concatenated (else averaged).
         bias: Whether a bias is added after aggregation.
-        message: What is added to W h_u; each conv says where the activation is applied.
+        message: What is added to W h_u; each conv documents where the activation is applied.
         drop_rates: Dropout of weights and messages.
         inits: The initializers.
         arguments: Arguments of PyG's convs; one with an unsupported value is refused.
@@ -164,7 +164,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
     def _inputs(
         self, x: Inputs, edge_index: Tensor | Block, edge_weight: Tensor | None
     ) -> tuple[Features, Features | None, Block]:
-        """Rows of the sources, of the targets where they are others, and the graph as a block."""
+        """The sources' rows, the targets' rows in a bipartite graph, and the graph as a block."""
         x_target: Features | None = None
         if isinstance(x, tuple):
             x, x_target = map(as_features, _checked_pair(x))
@@ -197,7 +197,9 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     def _check_block(self, block: Block, x: Features) -> None:
         """Check that a block has these rows for sources, and weights of this layer's type."""
-        check_rows(x, self.widths[0], block.neighbors.num_sources)
+        count = block.neighbors.num_sources
+        if num_rows(x) != count:  # the width is checked before
+            check_rows(x, self.widths[0], count)
         coefficient = block.coefficient
         if coefficient is not None and coefficient.dtype != self.weight.dtype:
             raise InputError(
@@ -237,7 +239,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     @property
     def _may_sum_first(self) -> bool:
-        """Whether W may act after AGGR: a sum, its weights independent of messages, all linear."""
+        """Whether W may be applied after AGGR: a linear sum with weights that see no message."""
         dropped = self.training and self.drop_rates.message > 0
         return (
             isinstance(self.aggregator, Sum)
@@ -247,7 +249,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
 
     @property
     def rows_per_edge(self) -> int:
-        """How many rows of every edge, (E, H, out), are there at once; none where sums come first.
+        """How many tensors (E, H, out) exist at once; none where sums come first.
 
         Estimates of memory need it.
         """
@@ -276,7 +278,7 @@ class BaseConv(MessagePassing):  # type: ignore[misc]
         return sum_neighbors(self._global_products(x), weight, neighbors), weight
 
     def _sums_are_fewer(self, x: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> bool:
-        """Whether W acts on fewer rows after the sum than before it, and none of them is wider."""
+        """Whether W multiplies fewer rows after the sum than before it, and none that is wider."""
         one_weight = weight is None or weight.dim() == 1
         narrow = x.size(1) <= self.heads * self.out_channels
         return one_weight and narrow and neighbors.num_targets < neighbors.num_sources

@@ -25,6 +25,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.nn.aggregators import AggregationInputs, AggregatorFactory
+from nodewise.nn.autocast import without_autocast
 from nodewise.nn.base_conv import BaseConv, Inputs, times_rows
 from nodewise.nn.block import Block
 from nodewise.nn.inits import initialize
@@ -90,6 +91,7 @@ class FilmConv(BaseConv):
         for weight in (self.to_scale, self.to_shift):
             initialize(weight, self.inits.modulator)
 
+    @without_autocast
     def forward(
         self,
         x: Inputs,

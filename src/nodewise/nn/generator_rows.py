@@ -1,4 +1,4 @@
-r"""The rows that generators see: h_u as it is (Eqs. 5 and 7), or scaled to a sum s.
+r"""The input rows of generators: h_u as it is (Eqs. 5 and 7), or scaled to a sum s.
 
 A generator is linear before its LeakyReLU, so that with h_u as it is, scales and shifts grow with
 the features. With
@@ -6,10 +6,10 @@ the features. With
 .. math::
     \hat{h}_u = s \, h_u / \lVert h_u \rVert_1
 
-in the generators, and only there, they do not: no entry of M \hat{h}_u is larger than s times the
-largest entry of M, and a step of Adam at rate r, which changes entries of M by about r, moves it by
-s r at most. A mean over C_v keeps both bounds. M \hat{h}_u is M h_u times a number, so products
-still come before pooling, sparse rows stay sparse, and kernels do not know of it.
+as the input of generators, and only there, they do not grow: no entry of M \hat{h}_u is larger than
+s times the largest entry of M, and a step of Adam at rate r, which changes entries of M by about r,
+moves it by s r at most. A mean over C_v keeps both bounds. M \hat{h}_u is M h_u times a number, so
+the product is still computed before pooling, sparse rows stay sparse, and kernels are unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nodewise.ops.sparse import Features
 
 
 class GeneratorRows:
-    """The rows of some nodes, as generators see them.
+    """The rows of some nodes as input of generators.
 
     Args:
         x: The rows, dense or sparse.
@@ -56,7 +56,7 @@ class GeneratorRows:
 
 
 def _factors(x: Features, row_sum: float) -> Tensor:
-    """What each row is multiplied with, (N,)."""
+    """The factor of each row, (N,)."""
     sizes = row_sizes(x, "row-sum")
     # The gradient of a quotient grows as one over the size; a row this small counts as zero.
     return row_sum / sizes.clamp(min=torch.finfo(sizes.dtype).eps)

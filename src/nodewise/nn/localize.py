@@ -261,7 +261,7 @@ def _(conv: pyg.GATv2Conv, options: dict[str, Any]) -> LocalizedConv:
 def _attentive(
     conv: Any, linear: Any, aggregator: Aggregator, options: dict[str, Any]
 ) -> LocalizedConv:
-    """What GATConv and GATv2Conv have in common: heads, and a linear map of the sources."""
+    """The common part of GATConv and GATv2Conv: heads, and a linear map of the sources."""
     if isinstance(aggregator, WithRoot) and not conv.concat:
         raise _refuse(conv, "residual", "concatenate the heads, or add the residual outside")
     twin = _new_twin(

@@ -32,6 +32,7 @@ from nodewise.nn.aggregators import (
     Sum,
 )
 from nodewise.nn.aggregators.scores import Attention
+from nodewise.nn.autocast import without_autocast
 from nodewise.nn.base_conv import BaseConv, Inputs
 from nodewise.nn.block import Block
 from nodewise.nn.context import make_context
@@ -55,29 +56,11 @@ from nodewise.ops.dispatch import (
 from nodewise.ops.dropconnect import DropConnect
 
 
-def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
-    """Check the target of edge scales; attention needs an aggregator that it turns into GAT."""
-    if scale_target not in ("one", "attention"):
-        raise UnknownNameError("localization.edge_scale_target", scale_target, ("one", "attention"))
-    attends = isinstance(aggregator, Gat | GatV2)
-    sums = not isinstance(aggregator, AnyAggregation)
-    if scale_target == "attention" and (
-        attends or not sums or aggregator.rule.normalization == "symmetric"
-    ):
-        problem = "would attend twice: the aggregator has attention already"
-        raise InputError(
-            "localization.edge_scale_target",
-            problem if attends else "leads to GAT from sums and means only",
-            value=scale_target,
-            way_out="take 'one' here, or a mean as aggregator",
-        )
-
-
 class LocalizedConv(BaseConv):
     """A graph convolution whose weights are localized at every node and on every edge.
 
-    It is a `MessagePassing` for PyG's tools, but never calls `propagate`: localization computes the
-    messages, `nodewise.nn.base_conv` says why.
+    It is a `MessagePassing`, so that PyG's tools accept it, but it computes its messages itself and
+    never calls `propagate`; `BaseConv` explains why.
 
     Args:
         in_channels: Size of each input row, or -1 for that of the first input; a pair (source,
@@ -97,8 +80,8 @@ class LocalizedConv(BaseConv):
         drop_rates: Dropout of entries of W_v and of the localized messages.
         inits: Names of the initializers.
         localization: How C_v becomes c_v, and further details of the localization.
-        **kwargs: Arguments of PyG's convs: accepted where they ask for what this layer does,
-            refused by name otherwise.
+        **kwargs: Further arguments of PyG's convs. Values that describe what this layer does are
+            accepted; for others an error names the argument.
 
     Shapes:
         - **input:** rows (N, in_channels), dense or `torch.sparse_csr`, or a pair of them;
@@ -158,6 +141,7 @@ class LocalizedConv(BaseConv):
         parts = (self.node_modulator, self.edge_modulator, self.bias_modulator)
         return [weight for part in parts if part is not None for weight in part.parameters()]
 
+    @without_autocast
     def forward(
         self,
         x: Inputs,
@@ -190,24 +174,28 @@ class LocalizedConv(BaseConv):
 
     @property
     def rows_per_edge(self) -> int:
-        """Two, before and after the edge level or dropout; none where sums come first."""
+        """Two: messages before and after the edge level or dropout; none where sums come first."""
         return 0 if self._sums_first() else 2
 
     def _sums_first(self) -> bool:
-        """Whether sum_u w_uv W_v h_u may be W_v sum_u w_uv h_u: nothing happens to one message."""
+        """Whether W_v may be applied to the sum of w_uv h_u: no message is needed by itself."""
+        if self.edge_modulator is not None or self.message_bias is not None:
+            return False
         if self.node_modulator is None:
-            pays = not (self.training and self.drop_rates.weight > 0)
-        else:
-            pays = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
-        linear = self._may_sum_first and self.message_bias is None
-        return linear and self.edge_modulator is None and pays
+            dropped = self.training and self.drop_rates.weight > 0
+            return self._may_sum_first and not dropped
+        fixed = isinstance(self.aggregator, Sum) and self.aggregator.is_fixed
+        return self._may_sum_first and fixed
 
     def _node_level(
         self, inputs: AggregationInputs, rows: GeneratorRows, *, sums_first: bool = False
     ) -> tuple[Tensor, Tensor | None, list[Modulation]]:
-        """W_v h_u (E, H, out), the localized bias (targets, H, out) if any, the modulations.
+        """Apply the node level.
 
-        With `sums_first`, instead of W_v h_u its weighted sum over C_v, (targets, H, out).
+        Returns:
+            W_v h_u on every edge (E, H, out), or with `sums_first` the weighted sum of them over
+            C_v (targets, H, out); the localized bias (targets, H, out), if there is one; and the
+            modulations.
         """
         x, block = inputs.x_source, inputs.block
         node, bias = self.node_modulator, self.bias_modulator
@@ -303,19 +291,21 @@ class LocalizedConv(BaseConv):
             return z, modulation
         alpha = self.attention.of_nodes(inputs.x_source, x_target, self.weight, block)
         if self.aggregator.rule.normalization in ("mean", "count"):
-            # The paper drops this factor: a mean of C_v divides by it once more.
+            # A mean divides by |C_v| once more, so only scales of |C_v| alpha give attention. The
+            # paper omits this factor.
             alpha = alpha * block.size[target, None]
         if sample is not None:
-            # Of the members that a sampled edge stands for, each has its part of alpha.
+            # A sampled edge represents several members of C_v, which share its alpha.
             alpha = alpha / sample.multiplicity[:, None]
         return z, replace(modulation, attention=alpha)
 
     def _finish(self, out: Tensor, localized_bias: Tensor | None) -> Tensor:
-        """The joined heads, after the bias."""
-        if self.bias is not None and localized_bias is not None:
-            out = out + localized_bias
-        out = self._join(out)
-        return out if self.bias is None or localized_bias is not None else out + self.bias
+        """The joined heads with the bias: localized for each head, or the same at all nodes."""
+        if self.bias is None:
+            return self._join(out)
+        if localized_bias is None:
+            return self._join(out) + self.bias
+        return self._join(out + localized_bias)
 
     def __repr__(self) -> str:
         levels = [
@@ -327,4 +317,22 @@ class LocalizedConv(BaseConv):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"aggregator={self.aggregator}, heads={self.heads}, "
             f"localized={'+'.join(levels) or 'nowhere'})"
+        )
+
+
+def _check_scale_target(scale_target: str, aggregator: Aggregator) -> None:
+    """Check the target of edge scales; attention needs an aggregator that it turns into GAT."""
+    if scale_target not in ("one", "attention"):
+        raise UnknownNameError("localization.edge_scale_target", scale_target, ("one", "attention"))
+    attends = isinstance(aggregator, Gat | GatV2)
+    sums = not isinstance(aggregator, AnyAggregation)
+    if scale_target == "attention" and (
+        attends or not sums or aggregator.rule.normalization == "symmetric"
+    ):
+        problem = "would attend twice: the aggregator has attention already"
+        raise InputError(
+            "localization.edge_scale_target",
+            problem if attends else "leads to GAT from sums and means only",
+            value=scale_target,
+            way_out="take 'one' here, or a mean as aggregator",
         )

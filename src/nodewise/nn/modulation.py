@@ -74,7 +74,7 @@ class Modulation:
         return self.make_shift()
 
     def rows(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """a - 1 and b of some targets (or edges), without those of all others where it can be.
+        """a - 1 and b of some targets (or edges), if possible without computing all others.
 
         Args:
             index: Numbers of targets (or of edges, sorted as the kernels have them), shape (n,).

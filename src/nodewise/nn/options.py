@@ -48,7 +48,7 @@ class Inits:
 
 @dataclass(frozen=True)
 class MessageOptions:
-    """What a layer adds to the product of W and h_u, and applies to it.
+    """The bias and the activation that a layer applies to the product of W and h_u.
 
     Attributes:
         bias: Whether a bias is added to the product, on every edge.

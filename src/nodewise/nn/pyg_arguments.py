@@ -94,7 +94,7 @@ def check_sizes(**sizes: int | tuple[int, int]) -> None:
         **sizes: Arguments of the layer by name; a pair is for sources and targets.
 
     Raises:
-        InputError: One is no integer of at least 1.
+        InputError: One is not an integer of at least 1.
     """
     for name, given in sizes.items():
         lazy = name == "in_channels"

@@ -26,7 +26,7 @@ class RowNorm(LayerNorm):
         return out
 
     def _is_summed_in_order(self, x: Tensor) -> bool:
-        """Whether torch adds up in one order anyway, or computes in a way of its own."""
+        """Whether torch adds up in one order anyway, or computes in another way."""
         return (
             torch.get_num_threads() == 1
             or not torch.is_grad_enabled()

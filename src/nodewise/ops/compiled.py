@@ -1,6 +1,6 @@
 """Compilation of kernels: without the interpreter's lock, and once per machine.
 
-Only public options of Numba are used. `inlined` functions stand in inner loops; a `device`
+Only public options of Numba are used. `inlined` functions are for inner loops; a `device`
 function is called once for a target or a panel, and compiles once for all its callers.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from numba import njit, typeof
 from numba.core.errors import NumbaError
 
-from nodewise.ops.kernel_files import KernelFiles, tell, tell_not_kept
+from nodewise.ops.kernel_files import KernelFiles, report, report_not_kept
 
 # Every access inside a kernel is compared with its array's size; nothing is cached on disk then.
 CHECKED = os.environ.get("NODEWISE_CHECKED", "") not in ("", "0")
@@ -73,7 +73,7 @@ class Kernel:
     def _load_or_compile(self, types: tuple[Any, ...]) -> None:
         if self._files is None:
             way_out = "; name one that can be written in NUMBA_CACHE_DIR"
-            tell_not_kept("no folder can keep compiled kernels", way_out)
+            report_not_kept("no folder can keep compiled kernels", way_out)
             self._dispatcher.compile(types)
             return
         with self._files.locked():
@@ -87,7 +87,8 @@ class Kernel:
 
     def _start_anew(self, files: KernelFiles) -> bool:
         """Remove the files; whether none is left."""
-        tell(f"compiled kernels in {files.folder} are damaged or incomplete; compiling them again")
+        folder = files.folder
+        report(f"compiled kernels in {folder} are damaged or incomplete; compiling them again")
         return files.remove()
 
     def _is_compiled(self, types: tuple[Any, ...], files: KernelFiles) -> bool:
@@ -99,7 +100,7 @@ class Kernel:
             raise  # the files are not to blame
         except Exception as error:  # a file that cannot be read, understood or written
             if types in self._dispatcher.signatures:
-                tell_not_kept(f"compiled kernels cannot be kept ({error})")
+                report_not_kept(f"compiled kernels cannot be kept ({error})")
                 files.remove()
         else:
             if sum(self.stats.cache_misses.values()) > before:

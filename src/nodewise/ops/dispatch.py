@@ -45,7 +45,7 @@ def use_kernel(name: str) -> Iterator[None]:
     """Compute with one implementation inside a `with` block: reference, factored or fused.
 
     Where `fused` is not available (no Numba, another device, half precision), `factored` is used.
-    Other threads go on with theirs, also those that the block starts.
+    Other threads keep their choice, also those that are started inside the block.
     """
     if name not in KERNELS:
         raise UnknownNameError("kernel", name, KERNELS)

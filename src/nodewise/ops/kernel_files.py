@@ -24,21 +24,21 @@ from nodewise.io import replacing
 # Longer than any kernel compiles on a slow machine.
 _PATIENCE = 300.0
 # The lines that this process has printed, and the reasons why it could not keep a kernel.
-_told: set[str] = set()
+_reported: set[str] = set()
 _reasons: set[str] = set()
 
 
-def tell(line: str) -> None:
+def report(line: str) -> None:
     """Print a line to stderr, once for each process."""
-    if line not in _told:
-        _told.add(line)
+    if line not in _reported:
+        _reported.add(line)
         print(f"nodewise: {line}", file=sys.stderr)
 
 
-def tell_not_kept(reason: str, way_out: str = "") -> None:
+def report_not_kept(reason: str, way_out: str = "") -> None:
     """Say that kernels stay in memory, and why; `are_kept` knows it then."""
     _reasons.add(reason)
-    tell(f"{reason}, so each process compiles its own{way_out}")
+    report(f"{reason}, so each process compiles its own{way_out}")
 
 
 def are_kept() -> bool:
@@ -60,7 +60,7 @@ def one_at_a_time(path: Path) -> Iterator[None]:
 
 
 class KernelFiles:
-    """What Numba keeps on disk for one kernel and this version of Python.
+    """The files of Numba for one kernel and this version of Python.
 
     Args:
         function: The kernel before it was compiled.

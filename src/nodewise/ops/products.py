@@ -6,7 +6,7 @@ bound by arithmetic. The BLAS keeps small products, as oneDNN takes longer to be
 results, in which it is slower; and sums over many rows, such as the gradient of W, whose order in
 oneDNN depends on the number of threads.
 
-In MKL it does so, too, where the result's rows are no multiple of eight, as the gradient of a W
+In MKL it does so, too, where the result's rows are not a multiple of eight, as the gradient of a W
 with a row for each class; that product gets one thread. The other products here have the same bits
 on one thread and two. On three or more, MKL cuts odd sizes differently: x W^T may then differ in
 the last bit.

@@ -1,7 +1,8 @@
-"""The equations literally: every W_v and every edge's context is built. Slow; the oracle of tests.
+"""The equations as they are printed: every W_v is built. Slow; kernels are tested against it.
 
-Indices: v target, u source, E edges sorted by target, H heads. Nothing here is clever, so that
-everything else can be tested against it.
+Indices: v target, u source, E edges sorted by target, H heads. Scales and shifts
+come as pairs (code, expansion): the narrow rows that their generator computes from each c_v, and
+the matrix that makes them wide.
 """
 
 from __future__ import annotations
@@ -15,12 +16,18 @@ from nodewise.ops.neighbors import Neighborhood
 
 
 def modulation(code: Tensor, expand: Tensor, slope: float) -> Tensor:
-    """sigma(M c_v) of Eq. 6, shape (N, H, in), from c_v's code (N, H, k) and M's last matrix."""
+    """sigma(M c_v) of Eq. 6, shape (N, H, in): a shift b_v, or a scale a_v minus 1.
+
+    Args:
+        code: The output of M's narrow layer, or c_v itself, shape (N, H, k).
+        expand: M's last matrix, shape (H, in, k).
+        slope: LeakyReLU's slope below zero.
+    """
     return leaky_relu(torch.einsum("vhk,hik->vhi", code, expand), slope)
 
 
 def localized_weight(weight: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Eq. 4: W_v = W * a_v + b_v, each row of W scaled and shifted alike, shape (N, H, out, in)."""
+    """Eq. 4: W_v = W * a_v + b_v, the same for each row of W, shape (N, H, out, in)."""
     return weight[None] * scale[:, :, None, :] + shift[:, :, None, :]
 
 
@@ -38,8 +45,8 @@ def messages(
     Args:
         x: Node features h_u, shape (sources, in).
         weight: W, shape (H, out, in).
-        scale: Code and expand of the scales a_v.
-        shift: Code and expand of the shifts b_v.
+        scale: Code and expansion of the scales a_v.
+        shift: Code and expansion of the shifts b_v.
         neighbors: The edges.
         drop: DropConnect on the entries of W_v, if any.
         slope: LeakyReLU's slope below zero.

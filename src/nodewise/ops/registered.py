@@ -129,6 +129,10 @@ class DropoutInputs(NamedTuple):
     rate: float
 
 
+_GENERATORS = ("scale_code", "scale_expand", "shift_code", "shift_expand")
+_HALVES = EdgeInputs._fields[1:5]
+
+
 def _check_generators(inputs: Any, heads: int, width: int, targets: int) -> None:
     size = inputs.scale_code.size(-1)
     check_shape("scale_code", inputs.scale_code, (targets, heads, size))
@@ -141,8 +145,8 @@ def _check_messages(inputs: MessageInputs) -> None:
     check_shape("weight", inputs.weight, (None, None, None))
     (heads, _, width), targets = inputs.weight.shape, inputs.ptr.numel() - 1
     _check_generators(inputs, heads, width, targets)
-    names = ("values", "scale_code", "scale_expand", "shift_code", "shift_expand")
-    check_dtype(inputs.weight.dtype, **{name: getattr(inputs, name) for name in names})
+    for name in ("values", *_GENERATORS):
+        check_dtype(inputs.weight.dtype, name, getattr(inputs, name))
     if inputs.crow is None or inputs.col is None:
         check_shape("x", inputs.values, (None, width))
         sources = inputs.values.size(0)
@@ -156,35 +160,35 @@ def _check_squares(inputs: SquaresInputs) -> None:
     check_shape("scale_expand", inputs.scale_expand, (None, None, None))
     heads, width, _ = inputs.scale_expand.shape
     _check_generators(inputs, heads, width, inputs.scale_code.size(0))
-    names = ("scale_expand", "shift_code", "shift_expand")
-    check_dtype(inputs.scale_code.dtype, **{name: getattr(inputs, name) for name in names})
+    for name in _GENERATORS:
+        check_dtype(inputs.scale_code.dtype, name, getattr(inputs, name))
 
 
 def _check_edges(inputs: EdgeInputs) -> None:
     targets, sources = inputs.ptr.numel() - 1, inputs.back_ptr.numel() - 1
     edges, row = inputs.source.numel(), inputs.z.shape[1:]
     check_shape("z", inputs.z, (edges, *row))
-    halves = EdgeInputs._fields[1:5]
-    for name, count in zip(halves, [targets, sources] * 2, strict=True):
-        check_shape(name, getattr(inputs, name), (count, *row))
-    check_dtype(inputs.z.dtype, **dict(zip(halves, inputs[1:5], strict=True)))
+    for name, tensor, count in zip(_HALVES, inputs[1:5], [targets, sources] * 2, strict=True):
+        check_shape(name, tensor, (count, *row))
+        check_dtype(inputs.z.dtype, name, tensor)
     check_edges(inputs.source, inputs.ptr, sources, targets)
     check_offsets("back_ptr", inputs.back_ptr, edges)
     check_index("back_edge", inputs.back_edge, edges, of="edges", count=edges)
     if inputs.weight is not None:
         check_shape("weight", inputs.weight, (edges,))
-        check_dtype(inputs.z.dtype, weight=inputs.weight)
+        check_dtype(inputs.z.dtype, "weight", inputs.weight)
 
 
 def _check_sum(inputs: SumInputs) -> None:
-    rows, edges = inputs.x.size(0), inputs.row.numel()
-    check_edges(inputs.row, inputs.ptr, rows, None)
-    check_offsets("back_ptr", inputs.back_ptr, edges, rows)
-    check_index("back_run", inputs.back_run, inputs.ptr.numel() - 1, of="runs", count=edges)
-    check_index("back_edge", inputs.back_edge, edges, of="edges", count=edges)
-    if inputs.weight is not None:
-        check_shape("weight", inputs.weight, (edges,), (edges, *inputs.x.shape[1:2]))
-        check_dtype(inputs.x.dtype, weight=inputs.weight)
+    x, weight, row, ptr, back_run, back_edge, back_ptr = inputs
+    rows, edges, runs = x.size(0), row.numel(), ptr.numel() - 1
+    check_edges(row, ptr, rows, runs)
+    check_offsets("back_ptr", back_ptr, edges, rows)
+    check_index("back_run", back_run, runs, "runs", edges)
+    check_index("back_edge", back_edge, edges, "edges", edges)
+    if weight is not None:
+        check_shape("weight", weight, (edges,), (edges, *x.shape[1:2]))
+        check_dtype(x.dtype, "weight", weight)
 
 
 class _SquaresOp(Op):
@@ -213,7 +217,6 @@ def _squares_shapes(inputs: SquaresInputs) -> list[tuple[int, ...]]:
     return [(), (), (2, *inputs.scale_code.shape), (2, *inputs.scale_expand.shape)]
 
 
-_GENERATORS = ("scale_code", "scale_expand", "shift_code", "shift_expand")
 messages = Op(
     "messages",
     MessageInputs,

@@ -80,7 +80,7 @@ def cache_facts(index: Tensor, found: Facts) -> None:
 
 
 def check_index(
-    name: str, index: Tensor, bound: int, *, of: str = "rows", count: int | None = None
+    name: str, index: Tensor, bound: int, of: str = "rows", count: int | None = None
 ) -> None:
     """Check that all numbers are from 0 to bound - 1.
 
@@ -162,27 +162,26 @@ def check_shape(name: str, tensor: Tensor, *allowed: Sequence[int | None]) -> No
 
 
 class Typed(Protocol):
-    """Whatever has numbers of one type: a tensor, sparse rows."""
+    """An object with numbers of one type: a tensor, sparse rows."""
 
     @property
     def dtype(self) -> torch.dtype:
         """The type."""
 
 
-def check_dtype(expected: torch.dtype, **tensors: Typed | None) -> None:
-    """Check that tensors are of one precision.
+def check_dtype(expected: torch.dtype, name: str, tensor: Typed | None) -> None:
+    """Check that a tensor is of the precision of the rest.
 
     Raises:
-        InputError: One is not.
+        InputError: It is not.
     """
-    for name, tensor in tensors.items():
-        if tensor is not None and tensor.dtype != expected:
-            raise InputError(
-                name,
-                f"must be {expected}, like the rest",
-                value=str(tensor.dtype),
-                way_out=f"convert it with .to({expected})",
-            )
+    if tensor is not None and tensor.dtype != expected:
+        raise InputError(
+            name,
+            f"must be {expected}, like the rest",
+            value=str(tensor.dtype),
+            way_out=f"convert it with .to({expected})",
+        )
 
 
 def check_sparse(name: str, crow: Tensor, col: Tensor, values: Tensor, width: int) -> None:
@@ -200,7 +199,7 @@ def check_edges(source: Tensor, ptr: Tensor, num_sources: int, num_targets: int 
     """Check edges sorted by target.
 
     Raises:
-        InputError: A source is no node, or the offsets are not those of the edges.
+        InputError: A source is not a node, or the offsets are not those of the edges.
     """
     check_offsets("ptr", ptr, source.numel(), num_targets)
     check_index("source", source, num_sources, of="sources")

@@ -25,7 +25,7 @@ class ColumnMajor(NamedTuple):
     Attributes:
         ccol: Column f's entries are `ccol[f]` to `ccol[f + 1]`, int32, shape (width + 1,).
         row: The row of each entry, int32, shape (nnz,).
-        entry: Where each entry stands among the rows' entries, int64, shape (nnz,).
+        entry: The place of each entry among the rows' entries, int64, shape (nnz,).
     """
 
     ccol: Tensor
@@ -105,7 +105,7 @@ class SparseRows:
 
     @property
     def cached_visits(self) -> list[Any]:
-        """What `nodewise.ops.factored.visits` caches with these places, for some edges."""
+        """The cache of `nodewise.ops.factored.visits` for these places and some edges."""
         return self._cache.visits
 
     @property
@@ -134,7 +134,7 @@ class SparseRows:
         return self.values.device
 
     def with_values(self, values: Tensor) -> SparseRows:
-        """The same places, other values."""
+        """Rows with the same places and other values."""
         return replace(self, values=values)
 
     def dense(self) -> Tensor:
@@ -237,7 +237,7 @@ def check_precision(name: str, x: Features | Tensor, weight: Tensor) -> None:
         InputError: It is not; autocast converts types by itself.
     """
     if x.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
-        check_dtype(weight.dtype, **{name: x})
+        check_dtype(weight.dtype, name, x)
     if x.device != weight.device:
         raise InputError(
             name,

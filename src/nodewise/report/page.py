@@ -100,11 +100,11 @@ class Page:
         self._parts.append(f"<nav><ul>{items}</ul></nav>")
 
     def paragraph(self, text: str) -> None:
-        """A paragraph of plain text; what stands between backticks is code."""
+        """A paragraph of plain text; text between backticks is code."""
         self._parts.append(f"<p>{_prose(text)}</p>")
 
     def bullets(self, items: Sequence[str]) -> None:
-        """A list of sentences; what stands between backticks is code."""
+        """A list of sentences; text between backticks is code."""
         lines = "".join(f"<li>{_prose(item)}</li>" for item in items)
         self._parts.append(f"<ul class='words'>{lines}</ul>")
 

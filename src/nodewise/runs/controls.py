@@ -116,7 +116,7 @@ def _recorded(folder: Path, task: Task) -> dict[str, Any] | None:
 
 
 def _about(task: Task) -> dict[str, Any]:
-    """What the controls depend on."""
+    """All that the controls depend on."""
     return {
         "split_sha256": task.split.sha256(),
         "graph_sha256": task.graph_sha256,

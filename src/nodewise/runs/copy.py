@@ -16,9 +16,8 @@ from nodewise.runs.folder import (
     PREPROCESSING,
     RESULT,
     RunFolder,
-    check_config,
-    open_run,
 )
+from nodewise.runs.open_run import check_config, open_run
 
 _FILES = (PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL)
 _CHOSEN = ("model", "settings", "refit")

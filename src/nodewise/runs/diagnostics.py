@@ -1,4 +1,4 @@
-"""What a run's page shows beyond its scores: confusion, curves, predictions, localization.
+"""The data of a run's page beyond its scores: confusion, curves, predictions, localization.
 
 Everything is computed when training ends and written to `diagnostics.json`; a page only reads it.
 """
@@ -36,6 +36,7 @@ def diagnose(
     logits: Tensor,
     class_names: Sequence[str],
     ids: Sequence[Any],
+    how: Inference | None = None,
 ) -> dict[str, Any]:
     """The content of `diagnostics.json`; see the functions below, `curves_of` and others for more.
 
@@ -48,13 +49,14 @@ def diagnose(
         logits: Its logits of all nodes, shape (N, classes).
         class_names: A name for each class.
         ids: A name for each node.
+        how: What may be used for it; by default half of the machine's memory.
     """
     labels, probabilities = graph.y.cpu().numpy(), logits.detach().cpu().double().softmax(1).numpy()
     diagnostics = {"classes": list(class_names), **_of_parts(labels, probabilities, graph.split)}
     unlabeled = unlabeled_predictions(labels, probabilities, ids)
     if unlabeled is not None:
         diagnostics["unlabeled"] = unlabeled
-    modulation = _modulation(model, graph)
+    modulation = _modulation(model, graph, how)
     if modulation is not None:
         squares = _squares(modulation, len(labels)).cpu()
         diagnostics["localization"] = {
@@ -86,25 +88,29 @@ def scored_part(split: Split) -> str:
     return "test" if len(split.test) else "val"
 
 
-def localization(model: Module, graph: TrainingGraph) -> Tensor | None:
+def localization(
+    model: Module, graph: TrainingGraph, how: Inference | None = None
+) -> Tensor | None:
     """Mean squares of a_v - 1 and of b_v in the first layer, shape (N, 2), in evaluation mode.
 
     None for a model without node-level localization.
     """
-    found = _modulation(model, graph)
+    found = _modulation(model, graph, how)
     return None if found is None else _squares(found, graph.y.numel())
 
 
 @singledispatch
-def _modulation(model: Module, graph: TrainingGraph) -> Modulation | None:
+def _modulation(
+    model: Module, graph: TrainingGraph, how: Inference | None = None
+) -> Modulation | None:
     """The node level's modulation in the first layer; None for a model that has none."""
     return None
 
 
 @_modulation.register
-def _(model: Classifier, graph: TrainingGraph) -> Modulation | None:
+def _(model: Classifier, graph: TrainingGraph, how: Inference | None = None) -> Modulation | None:
     model.eval()
-    return first_modulation(model, graph.inputs)
+    return first_modulation(model, graph.inputs, how)
 
 
 def _squares(modulation: Modulation, count: int) -> Tensor:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-from filelock import FileLock, Timeout
 from torch import Tensor
 
 from nodewise.checked import checked
@@ -31,7 +28,6 @@ from nodewise.io import (
     reading,
     replacing,
     save_tensors,
-    sweep_parts,
     write_bytes,
     writing,
 )
@@ -44,22 +40,24 @@ from nodewise.runs.formats import (
 )
 from nodewise.runs.manifest import (
     MANIFEST,
+    Manifest,
     contents_of,
+    is_expected,
     model_sha256,
     read_manifest,
     sha256_of,
     write_manifest,
 )
 from nodewise.training.loop import Epoch, Tensors
-from nodewise.training.recipe import check_settings, current_settings, default_settings
+from nodewise.training.recipe import check_settings, current_settings
 
 if TYPE_CHECKING:
-    from nodewise.data.preprocessing import Preprocessing
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 CONFIG, RESULT, MODEL, HISTORY = "config.toml", "result.json", "model.safetensors", "history.jsonl"
 PREPROCESSING, DIAGNOSTICS = "preprocessing.json", "diagnostics.json"
 CANDIDATES = "candidates"  # the folder of the runs from which one is chosen
-_CHECKPOINT = Path("checkpoint") / "last.safetensors"
+CHECKPOINT = Path("checkpoint") / "last.safetensors"
 _FILES = (CONFIG, PREPROCESSING, DIAGNOSTICS, HISTORY, MODEL, RESULT)
 
 
@@ -138,7 +136,7 @@ class RunFolder:
         Raises:
             RunError: The run was not trained on tables, or the file was changed.
         """
-        from nodewise.data.preprocessing import Preprocessing
+        from nodewise.data.tables.preprocessing import Preprocessing
 
         path = self.path / PREPROCESSING
         if not path.exists():
@@ -167,7 +165,7 @@ class RunFolder:
         """
         if not is_finished(self.path):
             return
-        manifest = read_manifest(self.path)
+        manifest = self._manifest()
         if manifest is None:
             self._warn(f"{self.path} has no {MANIFEST}, so nothing says whether files were changed")
             return
@@ -187,27 +185,44 @@ class RunFolder:
             RunError: It was changed.
         """
         content = file_bytes(self.path / name)
-        manifest = read_manifest(self.path) if is_finished(self.path) else None
+        manifest = self._manifest()
         if manifest is not None and manifest["files"].get(name) != sha256_of(content):
             self._refuse(name)
         return content
 
     def _check_model(self, config: Mapping[str, Any]) -> None:
         """Check the settings of a finished run to be those of its manifest."""
-        manifest = read_manifest(self.path) if is_finished(self.path) else None
+        manifest = self._manifest()
         if manifest is not None and manifest["model_sha256"] != model_sha256(config):
             self._refuse(CONFIG)
+
+    def _manifest(self) -> Manifest | None:
+        """The manifest of a finished run; None without one, as of runs of earlier releases.
+
+        Raises:
+            RunError: It is damaged, or is gone: other files name a release that wrote one.
+        """
+        if not is_finished(self.path):
+            return None
+        manifest = read_manifest(self.path)
+        if manifest is None and not self._allow_changes and is_expected(self._versions()):
+            raise _changed(self.path / MANIFEST, "is gone: every run of this release has one")
+        return manifest
+
+    def _versions(self) -> list[object]:
+        """The versions of nodewise that files name; those that cannot be read name none."""
+        found: list[object] = []
+        with suppress(OSError, ValueError):
+            found.append(parse_toml(file_bytes(self.path / CONFIG)).get("nodewise"))
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            found.append(parse_json(file_bytes(self.path / RESULT))["versions"]["nodewise"])
+        return found
 
     def _refuse(self, name: str) -> None:
         """Refuse a file that was changed, or warn."""
         problem = f"is not as training left it: its SHA-256 is not the one in {MANIFEST}"
         if not self._allow_changes:
-            raise RunError(
-                str(self.path / name),
-                problem,
-                way_out="restore it; commands that only read a run go on knowingly with "
-                "--allow-changes (load_run with allow_changes=True)",
-            )
+            raise _changed(self.path / name, problem)
         self._warn(f"{self.path / name} {problem}")
 
     def _warn(self, text: str) -> None:
@@ -241,11 +256,11 @@ class RunFolder:
         """Write the history, then the checkpoint, so that the history lacks no epoch."""
         self._flush()
         about = {**about, "files": self._begun(about["epoch"])}
-        save_tensors(self.path / _CHECKPOINT, tensors, about)
+        save_tensors(self.path / CHECKPOINT, tensors, about)
 
     def _checkpoint(self) -> tuple[Tensors, dict[str, Any]] | None:
         """The last checkpoint; what it names is as it was then, perhaps with later epochs."""
-        path, way_out = self.path / _CHECKPOINT, "restore it, or delete the folder and train again"
+        path, way_out = self.path / CHECKPOINT, "restore it, or delete the folder and train again"
         if not path.exists():
             return None
         tensors, about = load_tensors(path)
@@ -301,7 +316,7 @@ class RunFolder:
         self._flush()
         save_tensors(self.path / MODEL, weights, {"model": result["model"]})
         self.seal(json_bytes(result))
-        (self.path / _CHECKPOINT).unlink(missing_ok=True)
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
 
     def seal(self, result: bytes) -> None:
         """Write the manifest of all files, and then `result.json`, whose bytes are given."""
@@ -328,6 +343,15 @@ class RunFolder:
             stream.writelines(lines)
 
 
+def _changed(path: Path, problem: str) -> RunError:
+    return RunError(
+        str(path),
+        problem,
+        way_out="restore it; commands that only read a run go on knowingly with "
+        "--allow-changes (load_run with allow_changes=True)",
+    )
+
+
 def is_finished(path: Path) -> bool:
     """Whether a folder holds a finished run."""
     return (path / RESULT).exists()
@@ -352,97 +376,3 @@ def _current(content: Any) -> Any:
     if isinstance(graph, dict) and isinstance(graph.get("options"), dict):
         content = {**content, "graph": {**graph, "options": current_options(graph["options"])}}
     return content
-
-
-@contextmanager
-def lock_folder(path: Path) -> Iterator[None]:
-    """Create a folder, and lock it for this process.
-
-    Raises:
-        RunError: Another process has locked it, or it cannot be created or written to.
-    """
-    lock = FileLock(path / ".lock")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        # flock: the system releases the lock when the process ends, also when it is killed.
-        lock.acquire(timeout=0)
-        for folder in (path, (path / _CHECKPOINT).parent):
-            sweep_parts(folder)
-    except Timeout as error:
-        raise RunError(
-            str(path),
-            "another process is working on this run",
-            way_out="wait for it, or choose another folder",
-        ) from error
-    except OSError as error:
-        raise RunError(
-            str(path), f"is no folder to write to ({error.strerror})", way_out="choose another one"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
-def open_run(path: Path, config: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """Lock a run's folder; create it, or check that its run has this very configuration.
-
-    Raises:
-        RunError: Another process works in the folder, or it holds another run.
-    """
-    with lock_folder(path):
-        folder = RunFolder(path)
-        _match(folder, dict(config))
-        yield folder
-
-
-def _match(folder: RunFolder, config: dict[str, Any]) -> None:
-    path = folder.path / CONFIG
-    if not path.exists():
-        with writing(path), replacing(path) as stream:
-            tomli_w.dump(config, stream)
-    else:
-        check_config(folder, config)
-
-
-def check_config(folder: RunFolder, config: Mapping[str, Any]) -> None:
-    """Check that a folder's run has this very configuration.
-
-    Raises:
-        RunError: It has another; the error names the first key that differs.
-    """
-    difference = first_difference(folder.config, tomllib.loads(tomli_w.dumps(config)))
-    if difference is not None:
-        raise RunError(
-            str(folder.path),
-            f"holds a run with {difference}",
-            way_out="choose another folder with --out, or ask for the same run",
-        )
-
-
-def first_difference(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str | None:
-    """The first key in which two configurations differ, as `key = found, not asked`; else None.
-
-    A key of a recipe that was unknown when a run was trained had its default. The package's version
-    is recorded and not compared: `results_version` says whether results differ.
-    """
-    one, other = (
-        _flat({**config, "settings": {**default_settings(), **config.get("settings", {})}})
-        for config in (found, asked)
-    )
-    for key in sorted((one.keys() | other.keys()) - {"nodewise"}):
-        if one.get(key) != other.get(key):
-            _, of_file, what = key.partition("graph.files_sha256.")
-            if of_file and one.get(key) and other.get(key):
-                return f"another version of {one.get(f'graph.files.{what}')}"
-            return f"{key} = {one.get(key)!r}, not {other.get(key)!r}"
-    return None
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat = {}
-    for key, value in table.items():
-        inner = _flat(value, f"{key}.") if isinstance(value, Mapping) else {key: value}
-        flat.update({f"{prefix}{name}": leaf for name, leaf in inner.items()})
-    return flat

@@ -17,6 +17,14 @@ from nodewise.training.metrics import METRICS, Metric
 _BEST = ("accuracy", "loss", "epoch", "epoch_accuracy", "epoch_loss", "waited")
 
 
+class VariationConfig(TypedDict):
+    """The fields of a `Variation`."""
+
+    node_order: NotRequired[Count]
+    repeated_edges: NotRequired[Count]
+    fill_empty_rows: NotRequired[bool]
+
+
 class GraphConfig(TypedDict):
     """The table `graph` of `config.toml`."""
 
@@ -31,6 +39,7 @@ class GraphConfig(TypedDict):
     split: NotRequired[str]
     split_seed: NotRequired[Count]
     validation: NotRequired[Count]
+    variation: NotRequired[VariationConfig]
     files: NotRequired[dict[str, str]]
     files_sha256: NotRequired[dict[str, str]]
     options: NotRequired[dict[str, Any]]

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
+_HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none, and blocks no signals
+_CAN_BLOCK = hasattr(signal, "pthread_sigmask")
 
 
 @contextmanager
@@ -29,8 +31,8 @@ def asking_to_stop() -> Iterator[Callable[[], bool]]:
         asked = True
 
     numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    if _HANGUP is not None and signal.getsignal(_HANGUP) is not signal.SIG_IGN:
+        numbers.append(_HANGUP)
     before = {number: signal.signal(number, note) for number in numbers}
     try:
         yield lambda: asked
@@ -86,7 +88,8 @@ def shielding_new_processes() -> Iterator[None]:
         yield
         return
     # Blocked first: a signal that came while it is only ignored would be lost.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if _CAN_BLOCK:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -97,7 +100,8 @@ def shielding_new_processes() -> Iterator[None]:
 
 def unblock_interrupts() -> None:
     """Deliver Ctrl-C to this process again, to whatever handles it."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if _CAN_BLOCK:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _can_handle_signals() -> bool:

@@ -1,14 +1,15 @@
 """A finished run's manifest: the SHA-256 of each of its files, and of what rebuilds its model.
 
-It tells a file that was edited, damaged or exchanged from what training wrote. It does not tell who
-wrote it: somebody who can write into the folder can write another manifest, too.
+It shows that a file was edited, damaged or exchanged after training. It does not show who wrote a
+file: whatever can write into the folder can write another manifest, too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -19,6 +20,7 @@ from nodewise.io import file_bytes, read_json, reading, write_json
 MANIFEST = "manifest.json"
 _REPAIR = "copy the run again from where it was trained, or train it again in another folder"
 _GRAPH = ("nodes", "features", "classes", "weighted")
+_FIRST = (0, 6)  # the release from which on every finished run has a manifest
 
 
 class Manifest(TypedDict):
@@ -53,6 +55,16 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     path = folder / MANIFEST
     return read_json(path, partial(checked, Manifest), _REPAIR) if path.exists() else None
+
+
+def is_expected(versions: Iterable[object]) -> bool:
+    """Whether a finished run has a manifest.
+
+    Args:
+        versions: The versions of nodewise that its files name, as they are in the files.
+    """
+    found = [re.match(r"(\d+)\.(\d+)", version) for version in versions if isinstance(version, str)]
+    return any((int(one[1]), int(one[2])) >= _FIRST for one in found if one)
 
 
 def contents_of(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:

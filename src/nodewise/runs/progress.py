@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nodewise.training.cells import cell
 
@@ -56,11 +56,23 @@ def make_progress(quiet: bool, *fields: str, timed: bool = True, counts: bool = 
     )
 
 
+class RunProgress(NamedTuple):
+    """What shows how far a run is.
+
+    Attributes:
+        epoch: Called after every epoch; it shows loss, score, speed and time left.
+        nodes: Called with how many nodes are computed when training has ended, of how many.
+    """
+
+    epoch: Callable[[Line], None]
+    nodes: Callable[[int, int], None]
+
+
 @contextmanager
 def epoch_progress(
     description: str, rule: StoppingRule, quiet: bool, lines: bool = False
-) -> Iterator[Callable[[Line], None]]:
-    """Yield a function to call after every epoch; it shows loss, score, speed and time left.
+) -> Iterator[RunProgress]:
+    """Yield what shows the epochs of a run, and then the nodes that are computed for its scores.
 
     Args:
         description: What is trained.
@@ -68,7 +80,7 @@ def epoch_progress(
         quiet: Show nothing.
         lines: Whether to print lines where there is no terminal.
     """
-    with _progress(quiet, lines, "state") as (progress, tell):
+    with _progress(quiet, lines, "state") as (progress, report):
         task = progress.add_task(description, total=expected_epochs(rule, {}), state="")
         began, count = perf_counter(), 0
 
@@ -80,9 +92,12 @@ def epoch_progress(
             state = _state(line, rule.metric, speed)
             progress.update(task, total=total, completed=done, state=state)
             left = duration((total - done) / speed)
-            tell(f"{description}: epoch {done}, {state}, about {left} left")
+            report(f"{description}: epoch {done}, {state}, about {left} left")
 
-        yield show
+        def show_nodes(done: int, total: int) -> None:
+            progress.update(task, description="all nodes", total=total, completed=done, state="")
+
+        yield RunProgress(show, show_nodes)
 
 
 @contextmanager
@@ -94,12 +109,12 @@ def choosing_progress(budget: float, quiet: bool, lines: bool = False) -> Iterat
         quiet: Show nothing.
         lines: Whether to print lines where there is no terminal.
     """
-    with _progress(quiet, lines, counts=False) as (progress, tell):
+    with _progress(quiet, lines, counts=False) as (progress, report):
         bar = progress.add_task("choosing", total=budget)
 
         def show(what: str, used: float, budget: float) -> None:
             progress.update(bar, description=what, completed=used, total=budget)
-            tell(f"{what}, {used:.0f} of {budget:.0f} s")
+            report(f"{what}, {used:.0f} of {budget:.0f} s")
 
         yield show
 
@@ -123,8 +138,8 @@ def _progress(
 ) -> Iterator[tuple[Progress, Callable[[str], None]]]:
     """A bar, and a function that prints lines where there is no terminal for it."""
     progress = make_progress(quiet, *fields, counts=counts)
-    with progress, _printed(lines and not quiet and progress.disable) as tell:
-        yield progress, tell
+    with progress, _printed(lines and not quiet and progress.disable) as report:
+        yield progress, report
 
 
 @contextmanager
@@ -132,14 +147,14 @@ def _printed(wanted: bool) -> Iterator[Callable[[str], None]]:
     """Yield a function that prints the newest text every few seconds, and at the end."""
     newest, printed, at = "", "", perf_counter()
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         nonlocal newest, printed, at
         newest = text
         if wanted and perf_counter() - at >= _BETWEEN_LINES:
             print(text, flush=True)
             printed, at = text, perf_counter()
 
-    yield tell
+    yield report
     if wanted and newest != printed:
         print(newest, flush=True)
 

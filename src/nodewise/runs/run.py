@@ -21,16 +21,19 @@ from torch.nn import Module
 from nodewise._version import __version__
 from nodewise.data.fingerprints import graph_sha256, logits_sha256, names_sha256
 from nodewise.data.splits.split import Split
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.models.zoo import build_model
 from nodewise.randomness import seeded_randomness
 from nodewise.runs.diagnostics import diagnose, scored_part
-from nodewise.runs.folder import open_run
+from nodewise.runs.open_run import open_run
+from nodewise.runs.whole_graph import WholeGraph
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Engine, TrainingGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
 from nodewise.training.engines.make import make_engine
 from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.engines.resources import Resources
+from nodewise.training.inference import Inference
 from nodewise.training.inputs import prepare
 from nodewise.training.intervals import intervals
 from nodewise.training.loop import Epoch, Keeper, Progress, Timer, fit
@@ -41,11 +44,11 @@ from nodewise.training.temperature import best_temperature
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from nodewise.data.preprocessing import Preprocessing
+    from nodewise.data.tables.preprocessing import Preprocessing
 
 
-# Raised by a change that alters results by more than rounding or another draw from the same
-# distribution, so that records from before and after it are not mixed. A test notices such changes.
+# Increased by a change that alters results by more than rounding or another draw from the same
+# distribution, so that records from before and after it are not mixed. A test fails otherwise.
 RESULTS_VERSION = 1
 
 
@@ -58,7 +61,7 @@ class Refit:
     """How a chosen model is trained once more, on training and validation nodes together.
 
     Attributes:
-        epochs: For so many epochs: there are no nodes left to choose one.
+        epochs: How many epochs; no nodes are left on which one could be chosen.
         scores: The scores on validation nodes from before, by their names in a record.
         temperature: The temperature from before, if the recipe asks for one.
     """
@@ -68,7 +71,7 @@ class Refit:
     temperature: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """What is set, as `config.toml` has it."""
+        """The fields that are set, as `config.toml` has them."""
         return {key: value for key, value in vars(self).items() if value is not None}
 
 
@@ -89,7 +92,7 @@ class Task:
             read from tables.
         known_sha256: The graph's fingerprint, if it was computed before.
         refit: Set where the model learns from validation nodes too.
-        resources: With what it is trained; they do not change results.
+        resources: The processes, threads and time of training; they do not change results.
     """
 
     data: Data
@@ -170,6 +173,12 @@ class Task:
         return self
 
     @property
+    def whole_graph(self) -> WholeGraph:
+        """The graph as predictions take it."""
+        ids = range(self.data.y.numel()) if self.ids is None else self.ids
+        return WholeGraph(self.data, *self._sizes, ids)
+
+    @property
     def engine_choice(self) -> EngineChoice:
         """The engine that trains it, and why.
 
@@ -218,6 +227,7 @@ class Callbacks:
         checkpoint_seconds: Time between checkpoints.
         seconds: How long a model that is trained at once may take; others end by `stop`.
         timer: Measures the seconds of the record.
+        nodes: Called after every part of the nodes that are computed when training has ended.
     """
 
     epoch: Callable[[Epoch], None] = lambda line: None
@@ -226,6 +236,7 @@ class Callbacks:
     checkpoint_seconds: float = 10.0
     seconds: float = inf
     timer: Timer = perf_counter
+    nodes: Watch = unwatched
 
 
 def train_in(
@@ -249,17 +260,19 @@ def train_in(
             engine, record, logits = train(task, seed, run, callbacks)
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
-                diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids)
+                how = Inference.within(task.recipe.batching.budget)
+                about = (logits, task.class_names, ids)
+                diagnostics = diagnose(engine.model, task.graph, *about, how)
                 run.write_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record
 
 
 def follow(task: Task, seed: int, callbacks: Callbacks | None = None) -> dict[str, Any]:
-    """Train along with the first process, which calls `train_in`; returns what it keeps.
+    """Train in a further process, while the first one calls `train_in`; returns the record.
 
-    Only the first process has a folder, so that files are written once. Its record lacks the scores
-    if this training was needed.
+    Only the first process has a folder, so that files are written once. The record of a further one
+    lacks the scores, unless the run was finished before.
     """
     record: dict[str, Any] | None = task.resources.processes.of_first(None)
     return train(task, seed, None, callbacks).record if record is None else dict(record)
@@ -299,7 +312,7 @@ def train(
         )
     if progress.interrupted or not engine.processes.is_first:
         return Trained(engine, record_of(task, seed, engine.model, progress, None), None)
-    logits, calibration = engine.logits(), {}
+    logits, calibration = engine.logits(callbacks.nodes), {}
     if task.recipe.optimization.calibration == "temperature":
         temperature = _temperature(task, logits)
         logits, calibration = logits / temperature, {"temperature": temperature}
@@ -345,7 +358,7 @@ def record_of(
 
 
 def _refitted(task: Task) -> dict[str, Any]:
-    """What a record has instead, where the model has learned from validation nodes too."""
+    """The fields of a record that a refit replaces: the scores are those from before it."""
     assert task.refit is not None
     about = {**task.refit.scores, "refit_epochs": task.refit.epochs}
     return about if len(task.split.test) else {**about, "intervals": {}}

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.fingerprints import names_sha256
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import GraphError, RunError
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
@@ -214,7 +214,7 @@ class SavedRun:
 
 
 class _Facts(NamedTuple):
-    """What a graph has to have in common with that of training."""
+    """The properties that a graph must share with that of training."""
 
     weighted: bool
     features: int

@@ -15,8 +15,9 @@ import torch
 
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
-from nodewise.data.store import PREPROCESSING, GraphStore
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
 from nodewise.runs.run import Task
+from nodewise.runs.whole_graph import WholeGraph
 from nodewise.training.engines.base import Engine
 from nodewise.training.engines.batch_graph import StoredGraph
 from nodewise.training.engines.choice import EngineChoice, choose_engine
@@ -74,6 +75,12 @@ class StoredTask(Task):
         assert self.store is not None
         features, device = self.recipe.optimization.features, self.data.y.device
         return StoredGraph(self.store, self.split, features, device)
+
+    @property
+    def whole_graph(self) -> WholeGraph:
+        """The graph as predictions take it."""
+        assert self.store is not None
+        return WholeGraph.of_store(self.store)
 
     @property
     def engine_choice(self) -> EngineChoice:

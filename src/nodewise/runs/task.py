@@ -16,7 +16,8 @@ from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
-from nodewise.data.store_meta import META, is_store
+from nodewise.data.stores.meta import META, is_store
+from nodewise.data.variations import Variation
 from nodewise.errors import InputError
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Task
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 
 
 def dataset_source(
-    dataset: str, split: str | None = None, split_seed: int = 0, validation: int = 0
+    dataset: str,
+    split: str | None = None,
+    split_seed: int = 0,
+    validation: int = 0,
+    variation: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Where graph and split come from, as records have it.
 
@@ -38,9 +43,11 @@ def dataset_source(
             default.
         split_seed: Which random split.
         validation: Use only so many of the validation nodes; 0 for all.
+        variation: The fields of a `Variation` of the graph.
     """
     source = {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
-    return {**source, "validation": validation} if validation else source
+    optional = {"validation": validation, "variation": dict(variation or {})}
+    return {**source, **{key: value for key, value in optional.items() if value}}
 
 
 def files_source(
@@ -73,13 +80,13 @@ def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu"
 
 @dataclass(frozen=True)
 class TaskMaker:
-    """Makes tasks of one graph in any process, which reads it once.
+    """Makes tasks of one graph, which each process reads once.
 
     Attributes:
         source: Where graph and split come from, for `load_source`.
         root: The folder of raw files.
         device: Where to compute.
-        resources: With what its tasks are trained.
+        resources: The processes, threads and time of its tasks.
     """
 
     source: Mapping[str, Any]
@@ -179,7 +186,8 @@ def read_source(
     if "files" not in source:
         from nodewise.data.datasets import load_without_split  # not for tables
 
-        return describe(load_without_split(_dataset_name(source), root), dict(source))
+        data = load_without_split(_dataset_name(source), root)
+        return describe(_varied(data, source), dict(source))
     fitted = run.preprocessing
     files = find_files(source, run.path)
     return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
@@ -206,7 +214,11 @@ def _load_dataset(source: Mapping[str, Any], root: str | Path | None) -> GraphTa
     fewer = int(source.get("validation", 0))
     if fewer:
         split_of(data).with_validation(fewer).apply(data)
-    return describe(data, dict(source))
+    return describe(_varied(data, source), dict(source))
+
+
+def _varied(data: Data, source: Mapping[str, Any]) -> Data:
+    return Variation(**source["variation"]).apply(data) if "variation" in source else data
 
 
 def _dataset_name(source: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from nodewise.data.graph import GraphTable
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.errors import TableError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def open_source(source: Mapping[str, Any]) -> GraphStore:
     """The store that a run was trained on.
 
     Raises:
-        GraphError: The folder is no store.
+        GraphError: The folder is not a store.
         TableError: It is not the one of training.
     """
     store = GraphStore.open(Path(source["store"]))

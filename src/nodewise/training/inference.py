@@ -1,4 +1,4 @@
-"""What a model computes for all nodes: in one pass over the full graph, or layer by layer.
+"""Outputs of a model for all nodes: in one pass over the full graph, or layer by layer.
 
 One rule for training's end, predictions, pages and analysis: where the full pass would need more
 than the budget, a stack of layers is computed layer by layer. The result is the same, but for
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import Module
 
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.models.classifier import Classifier
 from nodewise.models.embedding import embed
-from nodewise.models.layerwise import Layerwise, Outputs, Watch
+from nodewise.models.layerwise import Layerwise, Outputs, Watch, unwatched
 from nodewise.models.memory import forward_bytes, memory_budget
 from nodewise.models.stored_rows import FeatureRows, RowsInMemory
 from nodewise.nn.base_conv import dense_rows
@@ -76,7 +76,12 @@ class Inference:
 
     memory: int = field(default_factory=lambda: memory_budget(None))
     folder: Path | None = None
-    watch: Watch = lambda done, total: None
+    watch: Watch = unwatched
+
+    @classmethod
+    def within(cls, memory: int | None, watch: Watch = unwatched) -> Self:
+        """With a budget in bytes, or the default if there is none."""
+        return cls(watch=watch) if memory is None else cls(memory, watch=watch)
 
     def in_parts(self, model: Module, inputs: Inputs) -> Layerwise | None:
         """The pass layer by layer; None where the full pass fits, or the model is of another kind.

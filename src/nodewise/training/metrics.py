@@ -107,7 +107,7 @@ def metric_of(
 
 
 def validation_score(metric: Metric, truth: Labels, probabilities: Probabilities) -> float:
-    """What early stopping maximizes: the metric, or minus the log loss.
+    """The score that early stopping maximizes: the metric, or minus the log loss.
 
     Where the metric is undefined it is 0 in every epoch, so that the loss decides.
     """

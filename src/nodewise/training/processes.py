@@ -48,7 +48,7 @@ class Processes:
     def sum(self, values: Tensor) -> Tensor:
         """The sum over all processes, the same bits on each of them."""
         if self.count > 1:
-            with _telling_of_loss():
+            with _explaining_lost_processes():
                 distributed.all_reduce(values)
         return values
 
@@ -78,22 +78,22 @@ class Processes:
         if self.count == 1:
             return number
         found = torch.tensor(number)
-        with _telling_of_loss():
+        with _explaining_lost_processes():
             distributed.all_reduce(found, distributed.ReduceOp.MAX)
         return int(found)
 
     def of_first(self, item: Any) -> Any:
-        """What the first process has given, in every process."""
+        """The value of the first process, in every process."""
         if self.count == 1:
             return item
         items = [item]
-        with _telling_of_loss():
+        with _explaining_lost_processes():
             distributed.broadcast_object_list(items)
         return items[0]
 
 
 def local_device(device: str) -> str:
-    """The device of this process: of several on a machine with GPUs, each has its own.
+    """The device of this process: each of several on a machine takes another GPU.
 
     Args:
         device: The device that was asked for.
@@ -103,7 +103,7 @@ def local_device(device: str) -> str:
 
 
 @contextmanager
-def _telling_of_loss() -> Iterator[None]:
+def _explaining_lost_processes() -> Iterator[None]:
     """Raise an error of the network as one that says what to do.
 
     Raises:
@@ -124,8 +124,8 @@ def _name_of_start(store: Any, rank: int, count: int) -> str:
     """A name that is new at every start, the same in all processes.
 
     torchrun starts processes again with the store of those that failed, in which the addresses of
-    these are still found. So each process says a number of its own, until the first has answered to
-    it with the name, and everybody has taken that.
+    these are still found. So each process writes a random number, the first process answers to each
+    number with the name, and waits until all have taken it.
     """
     number = secrets.token_hex(8)
     if rank:

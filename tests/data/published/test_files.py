@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from nodewise.data.published import files as files_module
-from nodewise.data.published.catalog import DATASETS
 from nodewise.data.published.files import RawFile, cache_folder, data_root
 from nodewise.errors import RawFileError
 from nodewise.io import replacing
@@ -129,14 +128,6 @@ def test_tls_is_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     with pytest.raises(RawFileError, match="seen enough"):
         raw_file("https://127.0.0.1/", "whole").read(tmp_path)
     assert contexts[0].verify_mode == ssl.CERT_REQUIRED and contexts[0].check_hostname
-
-
-def test_every_address_is_https_and_every_file_has_a_digest() -> None:
-    files = [file for dataset in DATASETS.values() for file in dataset.files]
-    assert len(files) == 24
-    for file in files:
-        assert file.url.startswith("https://github.com/") and file.url.endswith("/" + file.name)
-        assert len(bytes.fromhex(file.sha256)) == 32
 
 
 def test_a_whole_data_set_is_downloaded(

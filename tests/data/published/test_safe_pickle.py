@@ -49,3 +49,9 @@ def test_a_pickled_array_has_the_bytes_of_its_shape(shape: tuple[int, ...]) -> N
 def pickled(shape: tuple[int, ...]) -> bytes:
     """The tuple alone, without what a pickle has around it."""
     return pickle.dumps(shape, 0)[:-1].replace(b"p0\n", b"")
+
+
+def test_a_pickle_cannot_have_memory_allocated_by_naming_a_far_place() -> None:
+    far = b"\x80\x02]r" + (2**26).to_bytes(4, "little") + b"."  # 1 GB of empty places
+    with pytest.raises(RawFileError, match="keeps an object at place 67108864"):
+        loads("far", far)

@@ -50,7 +50,10 @@ def test_arrays_of_an_npz_that_do_not_fit(name: str, array: Any, says: str, tmp_
 
 @pytest.mark.parametrize("name", ["class_names", "attr_names"])
 def test_names_of_no_dimension_are_none(name: str, tmp_path: Path) -> None:
-    read_npz({"x": np.eye(4), "edges": PAIRS, "y": np.array([0, 1, 0, 1]), name: "a"}, tmp_path)
+    arrays = {"x": np.eye(4), "edges": PAIRS, "y": np.array([0, 1, 0, 1])}
+    fitted = read_npz({**arrays, name: "a"}, tmp_path).preprocessing
+    assert fitted.class_names == ("0", "1")
+    assert fitted.feature_names == tuple(f"feature_{i}" for i in range(4))
 
 
 def test_a_file_in_an_npz_that_is_no_array(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import nodewise as nw
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.data.writers.store import write_store
 from nodewise.errors import GraphError, InputError
 from tests.cli.test_user_tables import write_karate

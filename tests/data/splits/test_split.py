@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from nodewise.data.splits.drawn import hold_out, random_split
+from nodewise.data.splits.drawn import random_split
 from nodewise.data.splits.split import Split
 from nodewise.errors import SplitError
 
@@ -79,10 +79,3 @@ def test_fewer_validation_nodes_are_some_of_the_same() -> None:
     assert (fewer.train == whole.train).all() and (fewer.test == whole.test).all()
     with pytest.raises(SplitError, match="fewer"):
         whole.with_validation(21)
-
-
-def test_node_numbers_that_do_not_fit() -> None:
-    with pytest.raises(SplitError, match=r"train\[1\]: must be at least 0 and below 2?"):
-        Split(np.array([0, 2**63 + 5], np.uint64), [1], [2])
-    with pytest.raises(SplitError, match=r"train\[1\]: names a node that a graph of 4 nodes"):
-        hold_out([0, 4], [0, 1, 0, 1])

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nodewise.data.edges import connect
 from nodewise.data.streaming.edge_sort import EdgeSorter
+from nodewise.data.tables.edges import connect
 
 NODES = 7
 ROWS = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), max_size=40)

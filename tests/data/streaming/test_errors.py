@@ -15,7 +15,7 @@ from nodewise.data.sources.input_file import InputFile
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.convert import check_free, convert_tables
 from nodewise.errors import InputError, TableError
-from tests.data.broken_tables import CASES, BrokenTable
+from tests.data.tables.broken_tables import CASES, BrokenTable
 
 OF_TABLES = [case for case in CASES if all(case.names) and ".node" not in case.names[0]]
 

@@ -35,7 +35,7 @@ def test_a_repeated_name_is_refused_with_both_rows(tmp_path: Path) -> None:
         table_of(["b", "a", "b"], tmp_path)
 
 
-def test_names_whose_hashes_agree_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
+def test_names_with_equal_hashes_are_compared_by_their_bytes(tmp_path: Path) -> None:
     names = np.array([f"n{i}" for i in range(300_000)])
     upper = hashes(pd.Series(names)) >> np.uint64(32)  # all that a slot keeps of a hash
     order = np.argsort(upper, kind="stable")

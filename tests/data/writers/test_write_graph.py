@@ -119,35 +119,6 @@ def test_the_released_format_is_the_released_format(tmp_path: Path) -> None:
     assert (tmp_path / "graph.edge").read_text() == "0\t1\n"
 
 
-def test_features_called_like_other_columns_are_renamed(tmp_path: Path) -> None:
-    names = ["id", "label", "split", "id", " ", "feature_id", "Y"]
-    data = Data(torch.eye(7)[:4], torch.tensor([[0, 1, 2], [1, 2, 3]]), feature_names=names)
-    written = nw.write_graph(data, tmp_path / "out")
-    graph = nw.read_graph(**written.options)
-    assert torch.equal(graph.data.x, data.x) and graph.summary.labels == {}
-    assert len(set(graph.data.feature_names)) == 7
-    assert graph.data.feature_names[1] == "feature_label"
-
-
-def test_an_edge_that_weighs_more_in_one_direction_keeps_both(tmp_path: Path) -> None:
-    data = Data(torch.eye(3), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    data.edge_weight = torch.tensor([1.0, 2.0, 3.0, 3.0])
-    written = nw.write_graph(data, tmp_path / "out")
-    again = nw.read_graph(**written.options).data
-    assert torch.equal(again.edge_index, data.edge_index)
-    assert torch.equal(again.edge_weight, data.edge_weight)
-
-
-def test_a_graph_wider_than_a_chunk_is_written_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nodewise.data.writers.arrays._CHUNK", 12)
-    graph = read()
-    for out, kind in OUTS.items():
-        written = nw.write_graph(graph, tmp_path / out, table_format=kind)
-        assert_same(graph, nw.read_graph(**written.options))
-
-
 def test_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         nw.write_graph(read(), tmp_path / name, table_format="csv.gz")
@@ -157,7 +128,7 @@ def test_the_same_graph_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("out", ["folder", "graph.npz", "graph.node"])
-def test_nothing_is_overwritten_unless_that_is_wished(tmp_path: Path, out: str) -> None:
+def test_nothing_is_overwritten_without_force(tmp_path: Path, out: str) -> None:
     written = nw.write_graph(read(), tmp_path / out)
     before = [path.read_bytes() for path in written.files]
     smaller = Data(torch.eye(4), torch.tensor([[0], [1]]), y=torch.tensor([0, 0, 1, 1]))

@@ -27,7 +27,7 @@ def test_attention_by_name_serves_pairs() -> None:
     torch.testing.assert_close(ours(pair, edge_index), base(pair, edge_index))
 
 
-def test_scores_of_messages_take_the_loop_as_the_centre() -> None:
+def test_scores_of_messages_take_the_loop_as_the_center() -> None:
     """The released LGAT by hand: node 0 receives messages from node 1 and itself."""
     torch.manual_seed(0)
     x = torch.randn(2, 3)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodewise.experiments.race import UNTRIED
+from nodewise.experiments.auto.race import UNTRIED
 from nodewise.report.run_sections.next_steps import (
     auto,
     check_labels,

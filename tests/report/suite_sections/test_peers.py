@@ -8,7 +8,7 @@ import pytest
 from nodewise.experiments.suite import Suite
 from nodewise.report.suite_sections.peers import peers_section
 from tests.report.made_up import put_run, put_runs
-from tests.report.suite_sections.test_sections import cell
+from tests.report.suite_sections.cells import cell
 
 SUITE = Suite.load("peers")
 FEW, MANY, PUBLIC = SUITE.variants

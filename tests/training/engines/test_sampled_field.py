@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.edge_sums import EdgeSums
-from nodewise.data.sampler import NeighborSampler
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.edge_sums import EdgeSums
+from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
 from nodewise.models.receptive_field import ReceptiveField

@@ -33,9 +33,14 @@ def test_every_tensor_of_a_batch_is_moved_and_the_model_computes_there() -> None
         there = moved(batch, torch.device("meta"))
         assert len(tensors(there)) == len(tensors(batch)) > 20
         assert {tensor.device.type for tensor in tensors(there)} == {"meta"}
-        model = engine.model.to("meta").eval()
-        logits = model(there.x, there.field)
-        assert logits.device.type == "meta" and logits.shape == (6, 3)
+        model = engine.model.to("meta")
+        # On a device a model is there before its engine is made; here its weights are new ones.
+        engine._penalized = [*model.global_parameters()], [*model.local_parameters()]
+        loss, logits = engine._loss(there, "train", 1 / len(there.y))
+        assert logits.device.type == "meta" and logits.shape == (len(batch.y), 3)
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        gradients = [weight.grad for weight in model.parameters()]
+        assert all(grad is not None and grad.device.type == "meta" for grad in gradients)
 
 
 def test_what_is_there_already_is_not_copied() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from nodewise.data.encoders.encoder import EncodedColumn, Encoder
-from nodewise.data.name_counts import NameCounts
 from nodewise.data.sources.cells import in_order, looks_missing, names_in, positions
 from nodewise.data.sources.source import SourceTable, among
+from nodewise.data.tables.name_counts import NameCounts
 from nodewise.errors import TableError
 
 

@@ -41,7 +41,7 @@ class NumericColumn(Encoder):
     scale: float = 1.0
 
     def check(self) -> None:
-        """Check that the numbers fit, and that the scale is no zero."""
+        """Check that the numbers fit, and that the scale is not zero."""
         for name in ("fill", "mean", "scale"):
             value = getattr(self, name) or 0.0
             expect(abs(value) <= _HUGE, name, f"at most {_HUGE:g}", value)

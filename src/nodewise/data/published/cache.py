@@ -44,7 +44,7 @@ def cached(
     Args:
         name: The data set, and the cache file's name.
         files: Its raw files.
-        root: The data root they lie under.
+        root: The data root that their paths start from.
         build: Reads, verifies and parses the raw files.
     """
     path = cache_folder() / "processed" / f"{name}.safetensors"
@@ -60,7 +60,7 @@ def cached(
 
 
 def _key(files: Sequence[RawFile], root: Path) -> str:
-    """What the cache depends on.
+    """The key of a cached graph: all that it depends on.
 
     Hashing the raw files each time would cost more than the cache saves; a file whose place, size
     and time of change are those of the file that was hashed is taken to be that file.

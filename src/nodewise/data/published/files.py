@@ -28,7 +28,7 @@ class RawFile:
     """One raw file of a data set.
 
     Args:
-        path: Where it lies under the data root, with forward slashes.
+        path: Its path under the data root, with forward slashes.
         url: The address that it is published at.
         sha256: The SHA-256 of its bytes.
     """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from collections import defaultdict
 from typing import Any
 
@@ -123,6 +124,7 @@ def loads(name: str, content: bytes) -> Any:
             matrix whose indices are wrong.
     """
     try:
+        _check_memo(content)
         return _built(name, _AllowListUnpickler(name, content).load())
     except RawFileError:
         raise
@@ -133,6 +135,17 @@ def loads(name: str, content: bytes) -> Any:
             value=f"{len(content)} bytes",
             way_out=FETCH,
         ) from error
+
+
+def _check_memo(content: bytes) -> None:
+    """Check the places at which a pickle keeps objects: memory is allocated up to the last one.
+
+    Raises:
+        ValueError: There are more places than bytes, or opcodes are damaged.
+    """
+    for opcode, place, _ in pickletools.genops(content):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and (place or 0) > len(content):
+            raise ValueError(f"it keeps an object at place {place}")
 
 
 def _built(name: str, thing: Any) -> Any:

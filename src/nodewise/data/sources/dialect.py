@@ -24,7 +24,7 @@ class Dialect:
     """How to read a text table.
 
     Args:
-        delimiter: What stands between cells.
+        delimiter: The character between cells.
         columns: The names of the columns.
         first_row: How many lines come before the first row.
         decimal: The decimal sign.

@@ -1,7 +1,7 @@
 """A file that is read: what it is, by its first bytes, and its SHA-256.
 
 A file is opened twice, here and to read its rows: the header decides how the rows are read, and
-a file that is no table is refused before much of it has been read.
+a file that is not a table is refused before much of it has been read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
-from nodewise.data.store_meta import is_store, read_meta, was_to_be_store
+from nodewise.data.stores.meta import is_store, read_meta, was_to_be_store
 from nodewise.errors import TableError
 
 _SAMPLE = 1 << 16

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nodewise.data.build import build
 from nodewise.data.graph import GraphTable
 from nodewise.data.options import ReadOptions, chosen_options, with_option_names
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.open_source import FrameSource
+from nodewise.data.tables.build import build
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.errors import TableError
 
 _NODE = "(node)"  # in parentheses, so that it is the name of no attribute

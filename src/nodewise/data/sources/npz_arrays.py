@@ -51,7 +51,7 @@ class NpzArrays:
         """The features, as an array or a scipy CSR matrix (nodes, features).
 
         Raises:
-            TableError: There are none, or they are no matrix of numbers.
+            TableError: There are none, or they are not a matrix of numbers.
         """
         matrix = self._csr("attr", np.float32)
         if matrix is None:
@@ -89,7 +89,7 @@ class NpzArrays:
         """The labels as numbers (nodes), negative for none; None if there are none.
 
         Raises:
-            TableError: They are no integers of 64 bits, or not one for a node.
+            TableError: They are not integers of 64 bits, or not one for a node.
         """
         named = self._find(_Y)
         if named is None:
@@ -101,7 +101,7 @@ class NpzArrays:
         """The nodes of a part of the split; the first split where several are stored.
 
         Raises:
-            TableError: It is no mask.
+            TableError: It is not a mask.
         """
         named = self._find((f"{part}_mask", f"{part}_masks"))
         if named is None:

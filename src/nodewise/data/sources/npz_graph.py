@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.edges import connect
 from nodewise.data.encoders.matrix import MatrixColumns
 from nodewise.data.graph import GraphTable, Parts, assemble
-from nodewise.data.nodes import Labels, no_labels
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.cells import in_order
 from nodewise.data.sources.npz_arrays import NpzArrays
 from nodewise.data.splits.split import PARTS, Split
-from nodewise.data.summary import roles_note
+from nodewise.data.tables.edges import connect
+from nodewise.data.tables.nodes import Labels, no_labels
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import roles_note
 from nodewise.errors import GraphError
 
 

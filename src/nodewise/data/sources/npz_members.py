@@ -18,9 +18,9 @@ _END = ".npy"
 
 
 class NpzMembers(Mapping[str, NDArray[Any]]):
-    """The arrays by name: members that are no arrays, and those of Python objects, are left out.
+    """The arrays by name: members that are not arrays, and those of Python objects, are left out.
 
-    Headers are read at once, which takes no memory. Data are read when somebody asks for them, and
+    Headers are read at once, which takes no memory. An array is read when it is first used, and
     only if the archive has as many bytes as the header says: NumPy would first make room for all.
     It is a context manager, which closes the file.
 
@@ -97,7 +97,7 @@ def _is_array(archive: ZipFile, member: ZipInfo) -> bool:
         for count in shape:  # NumPy's product would overflow
             size *= count
         if any(count < 0 for count in shape) or stream.tell() + size != member.file_size:
-            raise ValueError(f"{member.filename} is no array of {dtype} of shape {shape}")
+            raise ValueError(f"{member.filename} is not an array of {dtype} of shape {shape}")
         return True
 
 

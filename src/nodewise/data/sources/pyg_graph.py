@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nodewise.data.checks import check_data
-from nodewise.data.edges import connect
 from nodewise.data.encoders.matrix import MatrixColumns
 from nodewise.data.graph import GraphTable, features_by_kind
-from nodewise.data.nodes import Labels, no_labels
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.splits.checks import MASKS
 from nodewise.data.splits.split import Split
-from nodewise.data.summary import Summary
+from nodewise.data.tables.edges import connect
+from nodewise.data.tables.nodes import Labels, no_labels
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import Summary
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -10,15 +10,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from nodewise.data.build import build
 from nodewise.data.graph import GraphTable
 from nodewise.data.index_arrays import WIDEST
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.dialect import Dialect
 from nodewise.data.sources.input_file import InputFile, check_text
 from nodewise.data.sources.source import Source
 from nodewise.data.sources.text_source import TextSource
+from nodewise.data.tables.build import build
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.errors import TableError
 
 _ENDINGS = {".node": ".edge", ".node.gz": ".edge.gz"}
@@ -77,6 +77,6 @@ def _nodes(file: InputFile) -> TextSource:
 
 
 def edges_beside(path: Path) -> Path:
-    """Where the edges of such a file of nodes lie."""
+    """The path of the edges that belong to such a file of nodes."""
     old = next(ending for ending in sorted(_ENDINGS, key=len) if path.name.endswith(ending))
     return path.with_name(path.name.removesuffix(old) + _ENDINGS[old])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.edges import Edges
 from nodewise.data.graph import GraphTable, Parts, assemble
-from nodewise.data.nodes import Labels
 from nodewise.data.options import ReadOptions
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.cells import positions
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.nodes import Labels
+from nodewise.data.tables.preprocessing import Preprocessing
 from nodewise.errors import InputError
 
 _FREE = ("sparse", "split_ratio")  # options that are not about tables

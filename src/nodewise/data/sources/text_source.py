@@ -151,7 +151,7 @@ class TextSource(Source):
         except pa.ArrowInvalid as error:
             raise self._lines.diagnosis(error) from error
         if any(pa.types.is_binary(field.type) for field in table.schema):
-            raise self._lines.diagnosis("bytes that are no text")
+            raise self._lines.diagnosis("bytes that are not text")
         return table
 
 

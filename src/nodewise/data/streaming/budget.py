@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from nodewise.errors import InputError
 
-# Python with torch, pandas and Arrow, before anything is read.
-_BASE: Final = 520 * 10**6
-_LEAST: Final = 700 * 10**6
-# Of a node while features are fitted: a column of numbers with its copies, its label, its degree.
-_OF_NODE: Final = 64
+# Python with torch, PyG, pandas and Arrow, and kernels compiled: what eight nodes take.
+_BASE: Final = 600 * 10**6
+_LEAST: Final = 800 * 10**6
+# Of a node: its name in the table of names, its label and degree, pages of mapped files, and, while
+# features are fitted, a column of numbers with its copies.
+_OF_NODE: Final = 120
+_TO_WORK_WITH: Final = 50 * 10**6
 
 
 @dataclass(frozen=True)
@@ -20,20 +22,25 @@ class Budget:
 
     Args:
         total: The bytes that the process may use.
+        num_nodes: How many nodes there are, of which each needs some; 0 before that is known.
 
     Raises:
         InputError: It is too little for any table.
     """
 
     total: int
+    num_nodes: int = 0
 
     def __post_init__(self) -> None:
         if self.total < _LEAST:
             raise _too_small(self.total, _LEAST, "anything")
+        needed = _BASE + _OF_NODE * self.num_nodes + _TO_WORK_WITH
+        if needed > self.total:
+            raise _too_small(self.total, needed, f"{self.num_nodes:,} nodes")
 
     @property
     def _free(self) -> int:
-        return self.total - _BASE
+        return self.total - _BASE - _OF_NODE * self.num_nodes
 
     @property
     def block(self) -> int:
@@ -54,15 +61,13 @@ class Budget:
         """Edges, each in one direction, that are sorted at a time."""
         return self._free // 2 // 100
 
-    def check(self, num_nodes: int) -> None:
-        """Check that what is needed for every node fits.
+    def beside(self, num_nodes: int) -> Budget:
+        """What is left beside so many nodes.
 
         Raises:
-            InputError: It does not.
+            InputError: Nothing is.
         """
-        needed = _BASE + _OF_NODE * num_nodes
-        if needed > self.total:
-            raise _too_small(self.total, needed, f"{num_nodes:,} nodes")
+        return replace(self, num_nodes=num_nodes)
 
 
 def _too_small(given: int, needed: int, what: str) -> InputError:

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nodewise.data.columns import MANY, ColumnFacts, Columns, is_foreign, is_numeric
 from nodewise.data.encoders.category import CategoryColumn
 from nodewise.data.encoders.encoder import Encoder
 from nodewise.data.encoders.numeric import NumericColumn, numbers_of
 from nodewise.data.encoders.words import WordsColumn
-from nodewise.data.leaks import determined, leak_warning, most_values
-from nodewise.data.name_counts import NameCounts
-from nodewise.data.nodes import Labels
 from nodewise.data.options import ReadOptions
 from nodewise.data.sources.cells import as_numbers, is_empty, names_in
 from nodewise.data.sources.source import SourceTable
 from nodewise.data.streaming.names import hashes
 from nodewise.data.streaming.table import Show, StreamedTable
+from nodewise.data.tables.columns import MANY, ColumnFacts, Columns, is_foreign, is_numeric
+from nodewise.data.tables.leaks import determined, leak_warning, most_values
+from nodewise.data.tables.name_counts import NameCounts
+from nodewise.data.tables.nodes import Labels
 
 
 class StreamedColumns(Columns):
@@ -41,7 +41,7 @@ class StreamedColumns(Columns):
         self._nodes, self._show, self._seen = nodes, show, 0
 
     def facts(self, column: str) -> ColumnFacts:
-        """What decides whether a column is a feature."""
+        """The facts that decide whether a column is a feature."""
         self._seen += 1
         self._show("reading columns", self._seen, len(self._nodes.columns))
         numbers = self._nodes.numbers(column)

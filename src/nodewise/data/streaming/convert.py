@@ -18,24 +18,24 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.build import as_text_columns, find_roles
-from nodewise.data.edges import Edges
 from nodewise.data.graph import Parts, summarize
-from nodewise.data.nodes import Labels
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
 from nodewise.data.sources.input_file import InputFile
 from nodewise.data.sources.open_source import open_source
-from nodewise.data.store import PREPROCESSING, GraphStore
-from nodewise.data.store_meta import META, UNFINISHED
-from nodewise.data.store_writer import ARRAYS, StoreWriter, remove_store
+from nodewise.data.stores.meta import META, UNFINISHED
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
+from nodewise.data.stores.writer import ARRAYS, StoreWriter, remove_store
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.edge_sort import EdgeSorter
 from nodewise.data.streaming.encode import FittedNodes, NodeEncoder, fit_nodes
 from nodewise.data.streaming.rows import NodeRows, read_edges, read_nodes
 from nodewise.data.streaming.table import Show, StreamedTable, stream_nodes
-from nodewise.data.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
-from nodewise.data.swapped import detecting_swapped_tables
+from nodewise.data.tables.build import as_text_columns, find_roles
+from nodewise.data.tables.edges import Edges
+from nodewise.data.tables.nodes import Labels
+from nodewise.data.tables.preprocessing import Preprocessing
+from nodewise.data.tables.summary import Summary, edge_notes, feature_notes, label_notes, roles_note
+from nodewise.data.tables.swapped import detecting_swapped_tables
 from nodewise.data.writers.store import not_writable, reading_of
 from nodewise.errors import InputError
 
@@ -85,7 +85,7 @@ def convert_tables(
     try:
         with swapped, _working_in(folder) as parts:
             work = _Conversion(*sources, options, parts, budget, fitted, show)
-            summary = work.run(_about(nodes, edges, options))
+            summary = work.run(made_of(nodes, edges, options))
             _move(parts / "store", folder)
     except OSError as error:
         raise not_writable(folder, error) from error
@@ -116,7 +116,7 @@ def check_free(folder: Path, force: bool) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Conversion:
-    """What a conversion works with; `run` is the sequence of its steps."""
+    """One conversion; `run` is the sequence of its steps."""
 
     nodes: Any
     edges: Any
@@ -133,10 +133,10 @@ class _Conversion:
         as_text = as_text_columns(self.nodes, roles, options, fitted)
         spool = self.folder / "nodes.arrow"
         table = stream_nodes(self.nodes, as_text, spool, self.budget, self.show)
-        self.budget.check(table.num_rows)
+        budget = self.budget.beside(table.num_rows)
         rows = read_nodes(table, roles, options, fitted, self.folder, self.show)
-        sorter = self._sorter(roles, table.num_rows)
-        read_edges(self.edges, roles, rows.names, table.name, sorter, self.budget, self.show)
+        sorter = self._sorter(roles, table.num_rows, budget)
+        read_edges(self.edges, roles, rows.names, table.name, sorter, budget, self.show)
         rows.names.forget()
         with StoreWriter(
             self.folder / "store",
@@ -150,7 +150,7 @@ class _Conversion:
         ) as writer:
             neighbors = _write_edges(writer, sorter, self.show)
             fit = self._fit(table, roles, rows.labels, neighbors)
-            encoder = NodeEncoder(fit.preprocessing, roles, neighbors, self.budget)
+            encoder = NodeEncoder(fit.preprocessing, roles, neighbors, budget)
             self._write_nodes(writer, table, rows, encoder, fit)
             notes = (
                 *roles_note(roles),
@@ -163,10 +163,10 @@ class _Conversion:
             writer.finish({"reading": reading_of(summary), "made_of": about})
         return summary
 
-    def _sorter(self, roles: Roles, num_nodes: int) -> EdgeSorter:
+    def _sorter(self, roles: Roles, num_nodes: int, budget: Budget) -> EdgeSorter:
         directed = self.options.directed or (self.fitted is not None and self.fitted.directed)
         weighted = roles.weight is not None
-        return EdgeSorter(self.folder, num_nodes, directed, weighted, self.budget.entries)
+        return EdgeSorter(self.folder, num_nodes, directed, weighted, budget.entries)
 
     def _fit(
         self, table: StreamedTable, roles: Roles, labels: Labels, neighbors: NDArray[np.int64]
@@ -257,7 +257,8 @@ def _move(store: Path, folder: Path) -> None:
         path.replace(folder / path.name)
 
 
-def _about(nodes: InputFile, edges: InputFile, options: ReadOptions) -> dict[str, Any]:
+def made_of(nodes: InputFile, edges: InputFile, options: ReadOptions) -> dict[str, Any]:
+    """What a store is made of, as its `store.json` has it."""
     files = {"nodes": nodes, "edges": edges}
     return {
         "files": {what: str(file.path) for what, file in files.items()},

@@ -26,7 +26,7 @@ _BLOCK = 1 << 20  # rows that are dealt out at a time
 
 @dataclass
 class EdgeCounts:
-    """What was merged and dropped; see `Edges`."""
+    """The numbers of merged and dropped rows; see `Edges`."""
 
     loops: int = 0
     rows: int = 0

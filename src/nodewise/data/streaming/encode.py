@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.columns import choose, no_features
 from nodewise.data.encoders.degree import DEGREE, DegreeColumn
-from nodewise.data.nodes import Labels, ids_of
 from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import EncodedTable, Preprocessing
 from nodewise.data.streaming.budget import Budget
 from nodewise.data.streaming.columns import StreamedColumns
 from nodewise.data.streaming.table import Show, StreamedTable
+from nodewise.data.tables.columns import choose, no_features
+from nodewise.data.tables.nodes import Labels, ids_of
+from nodewise.data.tables.preprocessing import EncodedTable, Preprocessing
 from nodewise.data.writers.arrays import dense_chunks
 
 
@@ -27,7 +27,7 @@ class FittedNodes:
 
     Attributes:
         preprocessing: The encoders; without any, degrees are the features.
-        left_out: The columns that are no features, each with the reason.
+        left_out: The columns that are not features, each with the reason.
         warnings: Columns that copy the label.
     """
 
@@ -123,7 +123,7 @@ class NodeEncoder:
 
     @property
     def notes(self) -> EncodedTable:
-        """What was unknown or empty, of all blocks together."""
+        """The unknown names and empty cells of all blocks together."""
         columns = [encoder.column for encoder in self._fitted.encoders]
         unknown = {name: self._unknown[name] for name in columns if name in self._unknown}
         doubtful = {name: self._doubtful[name] for name in columns if name in self._doubtful}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nodewise.data.sampling_kernels import scramble
+from nodewise.data.sampling.kernels import scramble
 from nodewise.ops.compiled import inlined, kernel
 
 _PRIME = np.uint64(0x100000001B3)

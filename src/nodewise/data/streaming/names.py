@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from nodewise.data.nodes import repeated_id
 from nodewise.data.sources.source import SourceTable
 from nodewise.data.streaming.kernels import build_table, find_names, hash_names
 from nodewise.data.streaming.spill import Spill
+from nodewise.data.tables.nodes import repeated_id
 
 # A slot of the table has 32 bits for a node.
 MOST_NODES: Final = 2**32 - 2

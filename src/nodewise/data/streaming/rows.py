@@ -10,9 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from nodewise.data.edges import UnknownEnds, check_edge_header, no_edges, weights_of
-from nodewise.data.name_counts import NameCounts
-from nodewise.data.nodes import (
+from nodewise.data.options import ReadOptions, Roles
+from nodewise.data.sources.cells import names_in
+from nodewise.data.sources.source import Source, SourceTable
+from nodewise.data.stores.writer import Ids
+from nodewise.data.streaming.budget import Budget
+from nodewise.data.streaming.edge_sort import EdgeSorter
+from nodewise.data.streaming.names import NameTable
+from nodewise.data.streaming.table import Show, StreamedTable, stream_edges
+from nodewise.data.tables.edges import UnknownEnds, check_edge_header, no_edges, weights_of
+from nodewise.data.tables.name_counts import NameCounts
+from nodewise.data.tables.nodes import (
     GivenSplit,
     Labels,
     check_class_sizes,
@@ -26,23 +34,15 @@ from nodewise.data.nodes import (
     no_train_node,
     part_of,
 )
-from nodewise.data.options import ReadOptions, Roles
-from nodewise.data.preprocessing import Preprocessing
-from nodewise.data.sources.cells import names_in
-from nodewise.data.sources.source import Source, SourceTable
-from nodewise.data.store_writer import Ids
-from nodewise.data.streaming.budget import Budget
-from nodewise.data.streaming.edge_sort import EdgeSorter
-from nodewise.data.streaming.names import NameTable
-from nodewise.data.streaming.table import Show, StreamedTable, stream_edges
+from nodewise.data.tables.preprocessing import Preprocessing
 
-# More distinct labels are no classes; they would fill the memory before that could be said.
+# More distinct labels are not classes; they would fill the memory before that could be said.
 _MOST_LABELS: Final = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """What a table of nodes says beside features.
+    """The content of a table of nodes besides features.
 
     Attributes:
         names: The numbers of the names.

@@ -60,7 +60,7 @@ class StreamedText(StreamedTable):
         show: Called with what is read, in bytes.
 
     Raises:
-        TableError: The text is no table.
+        TableError: The text is not a table.
         OSError: The disk is full.
     """
 
@@ -133,7 +133,7 @@ def stream_nodes(
     """A table of nodes in blocks; a text is parsed once.
 
     Raises:
-        TableError: It is no table.
+        TableError: It is not a table.
         OSError: The disk is full.
     """
     if isinstance(source, ParquetSource):
@@ -148,7 +148,7 @@ def stream_edges(
     """The ends and the weights of a table of edges in blocks, read once.
 
     Raises:
-        TableError: It is no table.
+        TableError: It is not a table.
     """
     start, columns = 0, [*ends, *([] if weight is None else [weight])]
     if isinstance(source, ParquetSource):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.csc import CscGraph
 from nodewise.data.graph import GraphTable
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.data.splits.split import PARTS
-from nodewise.data.store import PREPROCESSING, GraphStore
-from nodewise.data.store_writer import Ids, StoreWriter
-from nodewise.data.summary import Summary
+from nodewise.data.stores.store import PREPROCESSING, GraphStore
+from nodewise.data.stores.writer import Ids, StoreWriter
+from nodewise.data.tables.summary import Summary
 from nodewise.data.writers.arrays import dense_chunks, features_of, labels_of, masks_of
 from nodewise.errors import InputError
 
@@ -58,7 +58,7 @@ def kind_of_ids(ids: Any) -> Ids:
 
 
 def reading_of(summary: Summary) -> dict[str, Any]:
-    """What a summary says of the tables that cannot be seen from the store."""
+    """The facts about the tables that the arrays of the store do not contain."""
     return {
         "dropped": dict(summary.dropped),
         "left_out": dict(summary.left_out),

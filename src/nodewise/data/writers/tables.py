@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 import numpy as np
 
-from nodewise.data.columns import LABEL, SPLIT
+from nodewise.data.tables.columns import LABEL, SPLIT
 from nodewise.data.writers.arrays import (
     dense_chunks,
     edges_of,
@@ -71,7 +71,7 @@ def feature_columns(names: Collection[str], about: Collection[str]) -> list[str]
 
     Args:
         names: The features' names.
-        about: The columns that are no features; without a label or a split among them, no feature
+        about: The columns that are not features; without a label or a split among them, no feature
             may be called as the reader expects those to be.
     """
     taken = {*about, *(() if _LABEL in about else LABEL), *(() if _SPLIT in about else SPLIT)}

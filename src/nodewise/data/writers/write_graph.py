@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written.
+    """The files that were written.
 
     Attributes:
         files: The files.

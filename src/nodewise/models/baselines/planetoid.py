@@ -173,7 +173,7 @@ class EitherPlanetoid(Module):
 
     @property
     def paper_parameter_count(self) -> int:
-        """As the paper counts, of one form."""
+        """The number of weights of one form, as the paper counts them."""
         return self.transductive.paper_parameter_count
 
     def take(self, form: Planetoid) -> None:

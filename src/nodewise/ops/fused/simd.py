@@ -96,7 +96,7 @@ def views(typingctx: Any, value: Any) -> Any:
 
 
 def _address(context: Any, builder: Any, kind: Any, view: Any, index: Any, count: int = 1) -> Any:
-    """Where element `index` of a view lies; checked builds raise unless `count` elements do."""
+    """The address of an element; checked builds raise unless the view has `count` from there on."""
     parts = cgutils.create_struct_proxy(kind)(context, builder, value=view)
     if CHECKED:
         last = builder.add(index, ir.Constant(_INDEX, count))

@@ -58,7 +58,8 @@ def _without_threads() -> None:
         torch.set_num_threads(1)
 
 
-os.register_at_fork(after_in_child=_without_threads)
+if hasattr(os, "register_at_fork"):  # not on Windows, where no process is forked
+    os.register_at_fork(after_in_child=_without_threads)
 
 
 def _on_all_threads(job: Callable[[int], None], parts: int) -> None:

@@ -1,8 +1,8 @@
-"""What one could do next about a run, from its records."""
+"""Suggestions for the next steps after a run, from its records."""
 
 from __future__ import annotations
 
-from nodewise.experiments.race import UNTRIED
+from nodewise.experiments.auto.race import UNTRIED
 from nodewise.report.run_sections.records import RunGroup
 from nodewise.report.run_sections.score_words import compared, imbalance
 from nodewise.report.run_sections.trust_words import (

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nodewise.experiments.choice import read_choice
+from nodewise.experiments.auto.choice import read_choice
 from nodewise.runs.controls import read_controls
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.seeds import summarize

@@ -70,7 +70,7 @@ def _difference(runs: SuiteRuns, dataset: str, pair: Pair, variant: Variant) -> 
 
 
 def _differences(runs: SuiteRuns) -> Found:
-    """Those with at least two pairs of runs, by row and by the variant's title."""
+    """Differences of at least two pairs of runs, by row and by the variant's title."""
     found: Found = {}
     for dataset in runs.suite.datasets:
         for pair in runs.suite.pairs:

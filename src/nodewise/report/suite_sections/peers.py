@@ -1,4 +1,4 @@
-"""What `auto` chooses, and what others would use: means, and paired differences from the best."""
+"""`auto` beside models that others would use: means, and paired differences from the best."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from nodewise.experiments.candidates import AUTO
+from nodewise.experiments.auto.candidates import AUTO
 from nodewise.experiments.records import SuiteRuns, suite_runs
 from nodewise.experiments.suite import Suite, Variant
 from nodewise.experiments.table import Line
@@ -180,7 +180,7 @@ def _summary(of_columns: list[Difference]) -> str:
 
 
 def _data(runs: SuiteRuns, variant: Variant, best_peers: Mapping[str, BestPeers]) -> dict[str, Any]:
-    """What `--json` has of a variant: means by row and data set, and differences."""
+    """A variant in the object of `--json`: means by row and data set, and differences."""
     means: dict[str, dict[str, Any]] = {}
     for title, model, prefix in _rows(runs.suite):
         for dataset in runs.suite.datasets:

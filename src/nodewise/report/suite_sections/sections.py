@@ -16,6 +16,7 @@ from nodewise.report.suite_sections.peers import peers_section
 from nodewise.report.suite_sections.penalty import penalty_section
 from nodewise.report.suite_sections.section import Section
 from nodewise.report.suite_sections.tsne import tsne_section
+from nodewise.report.suite_sections.variants import variants_section
 
 SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "main": paper_section,
@@ -23,6 +24,7 @@ SECTIONS: Final[dict[str, Callable[[Path, Suite], Section]]] = {
     "ablation": ablation_section,
     "matched": pair_section,
     "neighbors": pair_section,
+    "unknowns": variants_section,
     "loose": pair_section,
     "splits": pair_section,
     "fair": pair_section,
@@ -46,7 +48,7 @@ def read_section(results: Path, name: str) -> Section:
     if not results.is_dir():
         raise InputError(
             "results",
-            "is no folder",
+            "is not a folder",
             value=str(results),
             way_out="name the folder that `nodewise reproduce` filled",
         )

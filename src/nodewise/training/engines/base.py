@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from nodewise.data.splits.split import Split
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.ops.sparse import Features
 from nodewise.training.processes import Processes
 
@@ -35,7 +36,7 @@ class Loss(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What an engine finds on the validation nodes, without dropout.
+    """The loss and the outputs on the validation nodes, without dropout.
 
     Attributes:
         loss: The loss.
@@ -51,7 +52,7 @@ class Validation(NamedTuple):
 
     @classmethod
     def of(cls, loss: Loss, logits: Tensor, y: Tensor) -> Validation:
-        """With the accuracy of these logits."""
+        """A validation with the accuracy of these logits."""
         return cls(loss, float((logits.argmax(1) == y).double().mean()), logits, y)
 
 
@@ -106,8 +107,12 @@ class Engine(ABC):
         """Loss, accuracy and logits on the validation nodes, without dropout."""
 
     @abstractmethod
-    def logits(self) -> Tensor:
-        """Logits of all nodes, without dropout."""
+    def logits(self, watch: Watch = unwatched) -> Tensor:
+        """Logits of all nodes, without dropout.
+
+        Args:
+            watch: Called after every part, where they are computed in parts.
+        """
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:

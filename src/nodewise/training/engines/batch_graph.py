@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.data.csc import CscGraph
+from nodewise.data.sampling.csc import CscGraph
 from nodewise.data.splits.split import Split
-from nodewise.data.store import GraphStore
+from nodewise.data.stores.store import GraphStore
 from nodewise.ops.sparse import Features, take_rows
 from nodewise.training.engines.base import TrainingGraph
 from nodewise.training.engines.transfer import moved
@@ -22,7 +22,7 @@ from nodewise.training.inputs import normalize
 
 
 class BatchGraph(Protocol):
-    """What an engine asks of a graph from which it takes batches."""
+    """A graph from which an engine takes batches."""
 
     @property
     def csc(self) -> CscGraph:

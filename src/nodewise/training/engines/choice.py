@@ -87,8 +87,11 @@ def _choice(
         return EngineChoice("minibatch", "mini-batches of the given loader")
     if resources.processes.count > 1:
         return EngineChoice("minibatch", "mini-batches, of which each process has a part")
-    needed, budget = step_bytes(model, *sizes), batching.budget
-    if budget is None or needed <= budget or not isinstance(model, Classifier):
+    budget = batching.budget
+    if budget is None or not isinstance(model, Classifier):
+        return EngineChoice("field")
+    needed = step_bytes(model, *sizes)
+    if needed <= budget:
         return EngineChoice("field")
     return EngineChoice(
         "minibatch",

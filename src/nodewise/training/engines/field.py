@@ -51,7 +51,7 @@ class FieldEngine(GradientEngine):
                 self._parts[part] = (*self._inputs(nodes), graph.y[nodes])
 
     def _inputs(self, nodes: Tensor) -> tuple[tuple[Any, ...], Tensor | slice]:
-        """What the model takes for some nodes, and the rows of its output that are theirs."""
+        """The inputs of the model for some nodes, and which rows of its output are theirs."""
         if self.model.needs_all_nodes or self.name == "full":
             return self.graph.inputs, nodes
         graph = self.graph

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.functional import cross_entropy
 
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.nn.modulation import Modulations
 from nodewise.training.engines.base import Loss, TrainingGraph, Validation
 from nodewise.training.engines.class_weights import class_weights, weighs_classes
@@ -95,6 +96,6 @@ class GradientEngine(OptimizedEngine):
         self.model.eval()
         return Validation.of(*self._loss("val"))
 
-    def logits(self) -> Tensor:
+    def logits(self, watch: Watch = unwatched) -> Tensor:
         """Logits of all nodes; layer by layer where the full graph's need too much memory."""
-        return Inference().logits(self.model, self.graph.inputs)
+        return Inference(watch=watch).logits(self.model, self.graph.inputs)

@@ -22,11 +22,12 @@ from torch import Tensor
 from torch.nn import BatchNorm1d
 from torch.nn.functional import cross_entropy, pad
 
-from nodewise.data.batches import BatchLoader
-from nodewise.data.edge_sums import EdgeSums
-from nodewise.data.sampler import NeighborSampler, SampledBatch
+from nodewise.data.sampling.batches import BatchLoader
+from nodewise.data.sampling.edge_sums import EdgeSums
+from nodewise.data.sampling.sampler import NeighborSampler, SampledBatch
 from nodewise.errors import InputError
 from nodewise.models.classifier import Classifier
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.ops.dispatch import compile_ahead
 from nodewise.ops.sparse import Features
@@ -222,10 +223,9 @@ class MinibatchEngine(OptimizedEngine):
         made = Batch(self.graph.take(n_id), field, labels, places, batch.whole_size)
         return pinned(made) if self.graph.device.type == "cuda" else made
 
-    def logits(self) -> Tensor:
+    def logits(self, watch: Watch = unwatched) -> Tensor:
         """Logits of all nodes, from all their neighbors; layer by layer in a large graph."""
-        budget = self.recipe.batching.budget
-        how = Inference() if budget is None else Inference(budget)
+        how = Inference.within(self.recipe.batching.budget, watch)
         return how.logits(self.model, self.graph.inputs)
 
     def state(self) -> dict[str, Tensor]:

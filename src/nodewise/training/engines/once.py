@@ -17,6 +17,7 @@ from nodewise.models.baselines.logistic import fit_logistic
 from nodewise.models.baselines.planetoid import EitherPlanetoid
 from nodewise.models.baselines.planetoid_fit import fit_better_planetoid
 from nodewise.models.baselines.scikit import FitSpec, GraphArrays, ScikitModel
+from nodewise.models.layerwise import Watch, unwatched
 from nodewise.training.engines.base import Engine, Loss, TrainingGraph, Validation
 from nodewise.training.engines.class_weights import weighs_classes
 from nodewise.training.metrics import Probabilities, validation_score
@@ -64,7 +65,7 @@ class OnceEngine(Engine):
         return Validation.of(loss, logits, y)
 
     @torch.no_grad()
-    def logits(self) -> Tensor:
+    def logits(self, watch: Watch = unwatched) -> Tensor:
         """Logits of all nodes."""
         self.model.eval()
         logits: Tensor = self.model(self.graph.x)

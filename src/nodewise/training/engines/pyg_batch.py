@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.sampler import SampledBatch
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.sampler import SampledBatch
 from nodewise.errors import InputError
 
 _WAY_OUT = "sample with NeighborLoader(data, num_neighbors=[10, 10], input_nodes=...)"

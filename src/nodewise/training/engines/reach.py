@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nodewise.data.csc import CscGraph
-from nodewise.data.edge_sums import EdgeSums, IntArray
-from nodewise.data.sampler import SampledBatch
-from nodewise.data.sampling_kernels import count_reached
+from nodewise.data.sampling.csc import CscGraph
+from nodewise.data.sampling.edge_sums import EdgeSums, IntArray
+from nodewise.data.sampling.kernels import count_reached
+from nodewise.data.sampling.sampler import SampledBatch
 from nodewise.nn.block import BlockRule
 
 

@@ -12,7 +12,7 @@ from nodewise.training.processes import Processes
 
 @dataclass(frozen=True)
 class Resources:
-    """With what an engine computes.
+    """The processes, threads, batches and time that an engine may use.
 
     Attributes:
         seconds: How long a model of scikit-learn may take; others can be stopped after any epoch.

@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nodewise.data.edge_sums import EdgeSums, IntArray
-from nodewise.data.sampler import SampledBatch
+from nodewise.data.sampling.edge_sums import EdgeSums, IntArray
+from nodewise.data.sampling.sampler import SampledBatch
 from nodewise.errors import InputError
 from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.block import Block, BlockRule

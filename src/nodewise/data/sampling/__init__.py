@@ -1,0 +1,1 @@
+"""Edges sorted by target, and batches of sampled neighbors from them."""

@@ -1,0 +1,1 @@
+"""The search for settings: trials that optuna proposes, in a folder that can be continued."""
