@@ -47,11 +47,11 @@ def test_the_map_has_the_nodes_and_the_global_weight_on_principal_axes(
     expected = torch.cat([rows, torch.zeros_like(rows[:1])]).double() - middle
     _, _, axes = torch.linalg.svd(expected[:-1], full_matrices=False)
     expected = (expected @ axes[:2].T).abs()
-    points = torch.tensor(found["points"]).abs()
+    points = torch.tensor([*(at for *at, _ in found["nodes"]), found["global"]]).abs()
     torch.testing.assert_close(points, (expected / expected.max()).float(), atol=1e-3, rtol=0)
-    assert found["predictions"] == [i % 3 for i in range(60)]
+    assert [k for *_, k in found["nodes"]] == [i % 3 for i in range(60)]
     monkeypatch.setattr(module, "_NODES", 20)
-    assert len(local_map(modulation, torch.arange(60))["points"]) == 21
+    assert len(local_map(modulation, torch.arange(60))["nodes"]) == 20
 
 
 def test_what_a_refitted_model_has_learned_is_not_scored() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,13 +37,14 @@ def star(axes: Axes, point: Sequence[float]) -> None:
     axes.plot(*point, "*", color="black", markeredgecolor="white", markersize=20, zorder=5)
 
 
-def legend(figure: Figure, classes: Sequence[str]) -> None:
+def legend(figure: Figure, classes: Sequence[str], columns: int = 4) -> None:
     """Name the classes below a figure."""
     entries = []
     for k, name in enumerate(classes):
         color, mark = _look(k)
         entries.append(Line2D([], [], marker=mark, linestyle="", color=color, label=name))
-    figure.legend(handles=entries, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+    figure.legend(handles=entries, ncols=columns, **look)
 
 
 def _look(k: int) -> tuple[str, str]:

@@ -169,11 +169,10 @@ class Histogram(TypedDict):
     edges: list[float]
 
 
-class LocalMap(TypedDict):
-    """Local weights in the plane, the global one last, and the predicted class of each node."""
-
-    points: list[tuple[float, float]]
-    predictions: list[Count]
+# Local weights in the plane with the predicted class of each node, and the global one.
+LocalMap = TypedDict(
+    "LocalMap", {"nodes": list[tuple[float, float, Count]], "global": tuple[float, float]}
+)
 
 
 class Localization(TypedDict):

@@ -15,7 +15,7 @@ _NUMBERS: Final = 2**22  # scales and shifts at once, 32 MB
 
 
 def local_map(modulation: Modulation, predicted: Tensor) -> dict[str, Any]:
-    """Nodes on the first two principal axes of (a_v - 1, b_v), and last the global model.
+    """Nodes on the first two principal axes of (a_v - 1, b_v) with their classes; the global model.
 
     Args:
         modulation: The node level's modulation in the first layer.
@@ -30,7 +30,6 @@ def local_map(modulation: Modulation, predicted: Tensor) -> dict[str, Any]:
     none = rows.new_zeros(1, rows.size(1))  # a = 1, b = 0
     points = principal(lambda: iter([rows]), *rows.shape, count=2, also=none)
     largest = max(float(abs(points).max()), torch.finfo(torch.double).tiny)
-    return {
-        "points": (points / largest).round(3).tolist(),
-        "predictions": predicted.cpu()[nodes].tolist(),
-    }
+    *places, middle = (points / largest).round(3).tolist()
+    classes = predicted.cpu()[nodes].tolist()
+    return {"nodes": [[*at, k] for at, k in zip(places, classes, strict=True)], "global": middle}

@@ -76,11 +76,10 @@ def localization_histogram(histogram: Mapping[str, Any]) -> Figure:
 
 def local_map(found: Mapping[str, Any], classes: Sequence[str]) -> Figure:
     """Local weights in the plane by predicted class, and the global weight as a star."""
-    figure, (axes,) = new_figure(5.4, 4.6)
-    *points, middle = found["points"]
-    scatter(axes, points, found["predictions"])
-    star(axes, middle)
-    legend(figure, [short(name) for name in classes])
+    figure, (axes,) = new_figure(5.4, 4.2)
+    scatter(axes, [at for *at, _ in found["nodes"]], [k for *_, k in found["nodes"]])
+    star(axes, found["global"])
+    legend(figure, [short(name) for name in classes], columns=2)
     return figure
 
 

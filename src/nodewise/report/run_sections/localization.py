@@ -28,8 +28,8 @@ def add_localization(page: Page, group: RunGroup) -> None:
     page.figure(to_svg(localization_histogram(found["histogram"])), "All nodes by distance.")
     if "map" in found:  # earlier releases wrote none
         page.figure(
-            to_svg(local_map(found["map"], about["classes"])),
-            f"(a_v - 1, b_v) of {len(found['map']['predictions']):,} nodes on their principal "
+            to_svg(local_map(found["map"], about.get("classes", []))),
+            f"(a_v - 1, b_v) of {len(found['map']['nodes']):,} nodes on their principal "
             "axes, by predicted class; the star is the global weight. The explorer shows all.",
         )
     columns = ("node", "distance", "of scales", "of shifts", "neighbors", "label", "prediction")
