@@ -237,12 +237,12 @@ def speed() -> str:
     ours = [epoch["ratio_vs_our_gcn"] for epoch in epochs]
     pyg = [epoch["ratio_vs_pyg_gcn"] for epoch in epochs]
     return (
-        f"On two CPU cores, an epoch of LGCN takes {min(pyg):.2f} to {max(pyg):.2f} times as long "
-        f"as one of PyG's GCN on dense features, and {min(ours):.1f} to {max(ours):.1f} times as "
-        f"long as one of our GCN on sparse features ([all costs](docs/costs.md)); its messages are "
+        f"On two CPU cores, an epoch of LGCN takes {min(pyg):.1f} to {max(pyg):.1f} times as long "
+        f"as one of PyG's GCN on dense features,\nand {min(ours):.0f} to {max(ours):.0f} times as "
+        "long as one of our GCN on sparse features ([costs](docs/costs.md)). Its messages are\n"
         f"{min(dense):.0f} to {max(dense):.0f} times faster than a straightforward per-edge form, "
-        f"and {min(factored):.1f} to {max(factored):.1f} times faster than an optimized form in "
-        "plain torch ([kernels](docs/kernels.md#what-they-cost))."
+        f"and {min(factored):.0f} to {max(factored):.0f} times faster than an optimized form in "
+        "plain torch\n([kernels](docs/kernels.md#what-they-cost))."
     )
 
 
