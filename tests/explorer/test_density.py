@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import numpy as np
 
@@ -33,9 +34,11 @@ def test_a_name_stands_where_its_group_is_and_others_are_not() -> None:
 def test_names_of_groups_at_one_place_do_not_cover_each_other() -> None:
     found = spots({name: POINTS for name in "abc"}, [*"abc"])
     assert len({*found.values()}) == 3
-    long = spots({name: POINTS for name in ("a" * 20, "b" * 20)}, ["a" * 20, "b" * 20])
-    (one, two), width = np.array([*long.values()]), np.ptp(POINTS, 0) * 1.2 / 48  # of a cell
-    apart = abs(one - two) / width
-    assert apart[0] > 18 or apart[1] > 2  # on a narrow screen, 20 letters take 18 cells
+    names = [letter * 20 for letter in "abcdef"]
+    places = np.array([*spots(dict.fromkeys(names, POINTS), names).values()])
+    cell = np.ptp(POINTS, 0) * 1.2 / 48
+    for one, two in combinations(places / cell, 2):
+        apart = abs(one - two)
+        assert apart[0] > 18 or apart[1] > 3  # 20 letters take 18 cells of a narrow screen
     alone = spots({"a": np.zeros((1, 2))}, ["a"])
     assert np.allclose(alone["a"], 0, atol=1e-6)
