@@ -76,4 +76,4 @@ def test_too_little_memory_is_said_before_it_is_used() -> None:
     with pytest.raises(InputError, match=r"is too little for 50,000,000 nodes .*7\.2GB or more"):
         Budget(2 * 10**9).beside(50_000_000)
     whole = Budget(8 * 10**9)
-    assert 0 < whole.beside(50_000_000).entries < whole.entries
+    assert 0 < whole.beside(50_000_000)._free < whole._free
