@@ -107,6 +107,8 @@ def _make_runs(folder: Path) -> None:
     task = make_task(table, "LGCN", load_recipe("nodewise", "LGCN", None, settings))
     train_in(folder / "run", task, 0)
     controls_in(folder / "run", task)
+    shutil.copytree(folder / "run", folder / "earlier")
+    as_of_earlier_release(folder / "earlier")  # a manifest would have every change refused
     lines: list[object] = []
     train_in(folder / "stopped", _brief(), 0, Callbacks(lines.append, lambda: len(lines) == 2))
     few = CandidateSet.load().of_model("GCN")
@@ -132,7 +134,7 @@ def targets() -> dict[str, Target]:
     tables = {name: Target(partial(_graph, f"nodes-{name}"), _read_nodes(f"nodes.{name}"))
               for name in ("csv", "tsv", "parquet")}  # fmt: skip
     in_run = {
-        name: Target(partial(_of_run, name), partial(_read_run, name))
+        name: Target(partial(_file, f"earlier/{name}"), partial(_read_run, name))
         for name in ("config.toml", "result.json", "history.jsonl", "diagnostics.json",
                      "preprocessing.json", "controls.json", "model.safetensors")
     }  # fmt: skip
@@ -151,10 +153,10 @@ def targets() -> dict[str, Target]:
         "recipe": Target(_recipes, _read_recipe),
         "split": Target(_splits, lambda content, folder: Split.load(_write(folder, content))),
         "records": Target(_records, _read_records),
-        "tensors": Target(partial(_of_run, "model.safetensors"), _read_tensors),
+        "tensors": Target(partial(_file, "run/model.safetensors"), _read_tensors),
         "checkpoint": Target(_checkpoints, _read_checkpoint),
         "choice.json": Target(partial(_file, "chosen/choice.json"), _read_choice),
-        "manifest.json": Target(partial(_of_run, "manifest.json"), _read_manifest),
+        "manifest.json": Target(partial(_file, "run/manifest.json"), _read_manifest),
         **in_run,
     }
 
@@ -166,10 +168,6 @@ def _write(folder: Path, content: bytes, name: str = "file") -> Path:
 
 def _file(name: str) -> list[bytes]:
     return [_unsealed((workshop() / name).read_bytes())]
-
-
-def _of_run(name: str) -> list[bytes]:
-    return _file(f"run/{name}")
 
 
 def _unsealed(content: bytes) -> bytes:
@@ -261,9 +259,8 @@ def _copy(name: str, folder: Path) -> Path:
 
 
 def _read_run(name: str, content: bytes, folder: Path) -> object:
-    """All that reads the folder of a run without a manifest, which would refuse every change."""
-    run = _copy("run", folder)
-    as_of_earlier_release(run)
+    """All that reads a run's folder."""
+    run = _copy("earlier", folder)
     (run / name).write_bytes(content)
     if name in ("diagnostics.json", "history.jsonl", "controls.json"):
         write_report(folder / "report.html", [run])
