@@ -13,7 +13,8 @@ from nodewise.report.run import write_report
 from nodewise.report.run_sections.classes import class_curves
 from nodewise.report.run_sections.records import RunGroup
 from nodewise.runs.controls import controls_in
-from nodewise.runs.run import Task, train_in
+from nodewise.runs.run import train_in
+from nodewise.runs.task import Task
 from nodewise.training.cells import cell
 from nodewise.training.metrics import METRICS, TITLES
 from nodewise.training.recipe import load_recipe

@@ -81,7 +81,7 @@ def demo(
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
     from nodewise.experiments.runner import Job
-    from nodewise.runs.task import dataset_source
+    from nodewise.runs.sources import dataset_source
 
     # LGCN early: the longest jobs should not be the last to start.
     return [
