@@ -21,7 +21,7 @@ from nodewise.cli.options import (
     set_up,
 )
 from nodewise.cli.tables import print_json, print_table
-from nodewise.training.cells import between, heading, percent
+from nodewise.runs.score_text import heading, interval_text, percent_text
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -84,9 +84,9 @@ def _print_scores(
     rows = [
         [
             heading(name),
-            percent(scores, name),
-            between(scores, name),
-            *(percent(others, name) for others in (model.record, majority, features)),
+            percent_text(scores, name),
+            interval_text(scores, name),
+            *(percent_text(others, name) for others in (model.record, majority, features)),
         ]
         for name in names
     ]
