@@ -24,12 +24,15 @@ import torch
 from nodewise.bench import messages
 from nodewise.ops import dispatch
 from nodewise.training.recipe import load_recipe
+settings = []
 try:
-    from nodewise.runs.task import dataset_source, load_source, make_task
-    settings = []
-except ImportError:  # before 0.5.0
-    from nodewise.training.task import dataset_source, load_source, make_task
-    settings = [dataset_source(sys.argv[1])]
+    from nodewise.runs.sources import dataset_source, load_source, make_task
+except ImportError:  # before 0.6.0
+    try:
+        from nodewise.runs.task import dataset_source, load_source, make_task
+    except ImportError:  # before 0.5.0
+        from nodewise.training.task import dataset_source, load_source, make_task
+        settings = [dataset_source(sys.argv[1])]
 
 dataset, answer = sys.argv[1], sys.stdout
 sys.stdout = sys.stderr

@@ -32,7 +32,7 @@ from torch_geometric.data import Data
 
 import nodewise as nw
 from nodewise.experiments.table import RecordTable
-from nodewise.runs.run import versions
+from nodewise.runs.record import versions
 
 HIDDEN, HEADS = 64, 8
 FORMS = ("plain", "localized")

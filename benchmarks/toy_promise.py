@@ -25,7 +25,7 @@ from typing import Any
 
 from nodewise.errors import NodewiseError
 from nodewise.experiments.runner import Job, run_all
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 
 PAPERS = {"act": "elu", "input_dropout": 0.4, "bias": False}
 

@@ -15,8 +15,9 @@ from nodewise.cli.app import app
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.splits.drawn import random_split
 from nodewise.errors import GraphError, InputError, RecipeError, RunError, SplitError
-from nodewise.runs.run import Task, train_in
-from nodewise.runs.task import dataset_source, load_source, split_of
+from nodewise.runs.run import train_in
+from nodewise.runs.sources import dataset_source, load_source, split_of
+from nodewise.runs.task import Task
 from tests.test_estimator import QUICK, Sage
 from tests.training.tasks import small_graph
 

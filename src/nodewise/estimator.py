@@ -26,8 +26,9 @@ from nodewise.runs.folder import RunFolder
 from nodewise.runs.interrupts import asking_to_stop
 from nodewise.runs.open_run import open_run
 from nodewise.runs.progress import RunProgress, choosing_progress, epoch_progress
-from nodewise.runs.run import Callbacks, Factory, Task, train, train_in
+from nodewise.runs.run import Callbacks, train, train_in
 from nodewise.runs.saved import SavedRun, load_run
+from nodewise.runs.task import Factory, Task
 from nodewise.training.loop import Epoch
 from nodewise.training.recipe import Recipe, known_keys
 from nodewise.workflow import InMemoryTasks, split_of_graph

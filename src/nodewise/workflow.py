@@ -17,9 +17,10 @@ from nodewise.errors import GraphError, SplitError
 from nodewise.experiments.auto.selection import Selection, choose_into
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
 from nodewise.runs.interrupts import asking_to_stop
-from nodewise.runs.run import Callbacks, Factory, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import SavedRun, load_run
 from nodewise.runs.seeds import seed_folder, train_seeds
+from nodewise.runs.task import Factory, Task
 from nodewise.training.engines.resources import Resources
 from nodewise.training.loop import Epoch
 from nodewise.training.metrics import default_metric

@@ -62,7 +62,7 @@ def test_evaluate_scores_a_store_without_reading_it_into_memory(
     trained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "nodewise.runs.task.load_source", lambda *_: pytest.fail("read into memory")
+        "nodewise.runs.sources.load_source", lambda *_: pytest.fail("read into memory")
     )
     result = run("evaluate", trained / "run", "--memory", "10kB", "--json")
     assert result.exit_code == 0, result.output

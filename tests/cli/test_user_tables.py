@@ -21,7 +21,7 @@ from nodewise.errors import NodewiseError, RunWarning
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
-from nodewise.runs.task import load_source, make_task
+from nodewise.runs.sources import load_source, make_task
 from tests.data.tables.broken_tables import CASES, BrokenTable
 from tests.runs.earlier import as_of_earlier_release
 
@@ -197,7 +197,11 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 
 
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("runs.task.sensible_split", "runs.task.hold_out", "data.datasets.load_dataset"):
+    for name in (
+        "runs.sources.sensible_split",
+        "runs.sources.hold_out",
+        "data.datasets.load_dataset",
+    ):
         monkeypatch.setattr(f"nodewise.{name}", lambda *_: pytest.fail("drawn"))
     with pytest.raises(pytest.fail.Exception, match="drawn"):
         invoke(*TRAIN, "--out", "again")

@@ -5,7 +5,7 @@ from pathlib import Path
 from nodewise.experiments.pace import Pace
 from nodewise.experiments.records import read_runs
 from nodewise.experiments.runner import Job
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 from tests.report.made_up import put_run
 
 

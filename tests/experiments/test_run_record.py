@@ -13,7 +13,7 @@ from nodewise.errors import RunError
 from nodewise.experiments.run_record import run_record
 from nodewise.experiments.runner import Job
 from nodewise.runs.folder import CONFIG, RESULT
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 
 Content = dict[str, Any]
 # These runs are as earlier releases wrote them.

@@ -18,7 +18,7 @@ from nodewise.errors import RunError
 from nodewise.experiments import runner
 from nodewise.experiments.runner import Job, Workers, _outcome, run_all
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 
 QUICK = {"epochs": 8, "hidden_channels": 4}
 

@@ -9,7 +9,7 @@ from torch.nn import Linear, Module
 
 from nodewise.errors import InputError, RecipeError, UnknownNameError
 from nodewise.experiments.train_request import AutoOptions, TrainRequest
-from nodewise.runs.run import Task
+from nodewise.runs.task import Task
 from nodewise.training.recipe import Recipe, load_recipe
 from tests.training.tasks import small_graph, small_task
 

@@ -28,7 +28,7 @@ from nodewise.experiments.tsne import (
 )
 from nodewise.runs.folder import MODEL
 from nodewise.runs.saved import load_run
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 from tests.report.made_up import put_run, put_tsne
 
 QUICK = {"epochs": 3, "start_record_epoch": 0}

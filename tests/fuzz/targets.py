@@ -35,7 +35,8 @@ from nodewise.runs.controls import controls_in
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
-from nodewise.runs.task import Task, files_source, load_source, make_task
+from nodewise.runs.sources import files_source, load_source, make_task
+from nodewise.runs.task import Task
 from nodewise.training.recipe import load_recipe
 from tests.data.raw_files import planetoid_files
 from tests.runs.earlier import as_of_earlier_release

@@ -12,7 +12,7 @@ from nodewise.experiments.records import run_table
 from nodewise.experiments.suite import Variant, job_of
 from nodewise.experiments.table import Record, RecordTable
 from nodewise.experiments.tsne import tsne_table
-from nodewise.runs.run import RESULTS_VERSION
+from nodewise.runs.task import RESULTS_VERSION
 from nodewise.training.recipe import default_settings, load_recipe
 
 OFFICIAL = Variant("official")

@@ -13,8 +13,9 @@ from nodewise.report.run import write_report
 from nodewise.report.run_sections.classes import class_curves
 from nodewise.report.run_sections.records import RunGroup
 from nodewise.runs.controls import controls_in
-from nodewise.runs.run import Task, train_in
-from nodewise.training.cells import cell
+from nodewise.runs.run import train_in
+from nodewise.runs.score_text import score_text
+from nodewise.runs.task import Task
 from nodewise.training.metrics import METRICS, TITLES
 from nodewise.training.recipe import load_recipe
 from tests.runs.earlier import as_of_earlier_release
@@ -111,9 +112,11 @@ def test_every_metric_stands_beside_controls_and_interval(tmp_path: Path) -> Non
     parts = [controls["majority"], controls["features_only"]]
     for metric in METRICS:
         name = f"test_{metric}"
-        low, high = (cell(end, name) for end in result["intervals"][name])
-        values = [cell(record[name], name) for record in (*parts, {name: result[f"val_{metric}"]})]
-        row = [cell(result[name], name), f"{low}\u00a0to\u00a0{high}", *values]
+        low, high = (score_text(end, name) for end in result["intervals"][name])
+        values = [
+            score_text(record[name], name) for record in (*parts, {name: result[f"val_{metric}"]})
+        ]
+        row = [score_text(result[name], name), f"{low}\u00a0to\u00a0{high}", *values]
         assert "".join(f"<td>{value}</td>" for value in row) in page
         assert f"<td>{TITLES[metric]}" in page
     assert "calibration error % (lower is better)" in page and "icro-F" not in page

@@ -11,7 +11,8 @@ from nodewise.runs import diagnostics
 from nodewise.runs import local_map as module
 from nodewise.runs.diagnostics import diagnose, localization
 from nodewise.runs.local_map import local_map
-from nodewise.runs.run import Refit, train
+from nodewise.runs.run import train
+from nodewise.runs.task import Refit
 from nodewise.training.metrics import METRICS
 from tests.training.tasks import small_task
 

@@ -9,9 +9,10 @@ import torch
 from nodewise.data.fingerprints import logits_sha256
 from nodewise.errors import GraphError, RunError, RunWarning
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Callbacks, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import best_run, load_run
 from nodewise.runs.seeds import train_seeds
+from nodewise.runs.task import Task
 from tests.runs.earlier import as_of_earlier_release
 from tests.training.tasks import small_graph, small_task
 

@@ -13,9 +13,10 @@ from nodewise.bench.planted import PlantedGraph
 from nodewise.data.stores.store import GraphStore
 from nodewise.errors import InputError
 from nodewise.runs.controls import controls_of
-from nodewise.runs.run import Task, train_in
+from nodewise.runs.run import train_in
 from nodewise.runs.saved import load_run
 from nodewise.runs.stored_task import StoredIds, store_source, stored_task
+from nodewise.runs.task import Task
 from nodewise.training.recipe import Recipe, load_recipe
 
 

@@ -11,7 +11,7 @@ from torch.nn import Linear, Module
 from torch_geometric.data import Data
 
 from nodewise.data.splits.drawn import random_split
-from nodewise.runs.run import Task
+from nodewise.runs.task import Task
 from nodewise.training.recipe import load_recipe
 
 OFFICIAL_SMALL = {"epochs": 12, "start_record_epoch": 3, "hidden_channels": 4}

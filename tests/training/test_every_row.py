@@ -12,7 +12,7 @@ from nodewise.data.datasets import load_dataset
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite
 from nodewise.models.zoo import ZOO, Row
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 from nodewise.training.engines.base import Loss
 
 MAIN = Suite.load("main")

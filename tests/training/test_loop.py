@@ -12,7 +12,8 @@ from nodewise.errors import DivergedError
 from nodewise.io import load_tensors
 from nodewise.ops.fused import threads
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Callbacks, Task, train, train_in
+from nodewise.runs.run import Callbacks, train, train_in
+from nodewise.runs.task import Task
 from nodewise.training.early_stopping import StoppingRule
 from nodewise.training.engines.base import Loss
 from nodewise.training.engines.field import FieldEngine

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from nodewise.runs.run import RESULTS_VERSION, Callbacks, train
+from nodewise.runs.run import Callbacks, train
+from nodewise.runs.task import RESULTS_VERSION
 from tests.training.tasks import small_task
 
 # The losses of the last of twelve epochs, written down when RESULTS_VERSION was raised last, random

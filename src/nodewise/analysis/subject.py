@@ -22,7 +22,7 @@ from nodewise.models.classifier import Classifier
 from nodewise.nn.levels import LEVELS, with_levels
 from nodewise.ops.sparse import Features, as_features
 from nodewise.runs.saved import SavedRun, load_run
-from nodewise.runs.task import load_source
+from nodewise.runs.sources import load_source
 from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inference import Inference
 from nodewise.training.inputs import prepare

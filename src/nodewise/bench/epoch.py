@@ -33,7 +33,7 @@ from nodewise.models.receptive_field import ReceptiveField
 from nodewise.nn.base_conv import BaseConv
 from nodewise.ops import registered
 from nodewise.ops.sparse import SparseRows
-from nodewise.runs.task import dataset_source, load_source, make_task
+from nodewise.runs.sources import dataset_source, load_source, make_task
 from nodewise.training.engines.base import Engine
 from nodewise.training.recipe import load_recipe
 

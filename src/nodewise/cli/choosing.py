@@ -18,8 +18,8 @@ from nodewise.runs.progress import choosing_progress, duration
 if TYPE_CHECKING:
     from nodewise.experiments.auto.selection import Choice, Selection
     from nodewise.experiments.train_request import TrainRequest
-    from nodewise.runs.run import Task
-    from nodewise.runs.task import TaskMaker
+    from nodewise.runs.sources import TaskMaker
+    from nodewise.runs.task import Task
 
 _option = option_of("Choosing model and settings")
 _OPTIONS: Final[Mapping[str, tuple[Any, Any]]] = {

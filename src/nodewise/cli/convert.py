@@ -139,7 +139,7 @@ def _read(source: Mapping[str, Any], root: Path | None) -> GraphTable:
     """The graph with the split it has; none is drawn for tables that have none."""
     from nodewise.data.options import ReadOptions
     from nodewise.data.read_graph import read_graph
-    from nodewise.runs.task import load_source
+    from nodewise.runs.sources import load_source
 
     if "files" in source:
         return read_graph(**source["files"], options=ReadOptions.from_dict(source["options"]))

@@ -105,7 +105,7 @@ class StoreRequest:
         from nodewise.data.options import ReadOptions
         from nodewise.data.read_graph import read_graph
         from nodewise.data.writers.store import write_store
-        from nodewise.runs.task import load_source
+        from nodewise.runs.sources import load_source
 
         if "files" in self.source:
             options = ReadOptions.from_dict(self.source["options"])

@@ -16,7 +16,7 @@ from nodewise.cli.tables import print_json, print_table
 from nodewise.errors import NodewiseError
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
-from nodewise.training.cells import percent
+from nodewise.runs.score_text import percent_text
 
 if TYPE_CHECKING:
     from nodewise.experiments.runner import Job
@@ -71,7 +71,7 @@ def demo(
         keep_run(Path(folder) / "LGCN", explorer, run)
     noun = "seed" if seeds == 1 else "seeds"
     columns = ("model", f"test accuracy %, {seeds} {noun}")
-    print_table(columns, [[row["model"], percent(row, "test_accuracy")] for row in rows])
+    print_table(columns, [[row["model"], percent_text(row, "test_accuracy")] for row in rows])
     if not quiet:
         typer.echo(f"report: {out}")
         typer.echo(f"what localization did: {explorer}; live: nodewise explore {quote(str(run))}")
@@ -81,7 +81,7 @@ def demo(
 
 def _jobs(folder: Path, seeds: int, device: str) -> list[Job]:
     from nodewise.experiments.runner import Job
-    from nodewise.runs.task import dataset_source
+    from nodewise.runs.sources import dataset_source
 
     # LGCN early: the longest jobs should not be the last to start.
     return [

@@ -21,13 +21,13 @@ from nodewise.cli.options import (
     set_up,
 )
 from nodewise.cli.tables import print_json, print_table
-from nodewise.training.cells import between, heading, percent
+from nodewise.runs.score_text import heading, interval_text, percent_text
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from nodewise.runs.run import Task
     from nodewise.runs.saved import SavedRun
+    from nodewise.runs.task import Task
     from nodewise.runs.whole_graph import WholeGraph
 
 
@@ -56,7 +56,7 @@ def evaluate(
     from nodewise.models.memory import memory_budget
     from nodewise.runs.controls import controls_of
     from nodewise.runs.progress import part_progress
-    from nodewise.runs.run import scores_of
+    from nodewise.runs.record import scores_of
     from nodewise.runs.saved import load_run
     from nodewise.training.inference import Inference
 
@@ -84,9 +84,9 @@ def _print_scores(
     rows = [
         [
             heading(name),
-            percent(scores, name),
-            between(scores, name),
-            *(percent(others, name) for others in (model.record, majority, features)),
+            percent_text(scores, name),
+            interval_text(scores, name),
+            *(percent_text(others, name) for others in (model.record, majority, features)),
         ]
         for name in names
     ]
@@ -102,9 +102,9 @@ def _footer(model: SavedRun, same: bool) -> str:
 
 def _graph(model: SavedRun, root: Path | None, device: str) -> tuple[Task, WholeGraph]:
     """The task of a run, and its graph; a store's stays in its files."""
-    from nodewise.runs.run import Task
+    from nodewise.runs.sources import load_source, split_of
     from nodewise.runs.stored_task import stored_task
-    from nodewise.runs.task import load_source, split_of
+    from nodewise.runs.task import Task
     from nodewise.runs.whole_graph import WholeGraph, open_source
 
     source, name = model.config["graph"], model.config["model"]

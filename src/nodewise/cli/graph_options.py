@@ -73,7 +73,7 @@ def graph_source(
         InputError: There is no graph, or there are two, or options do not go with it.
     """
     from nodewise.data.stores.meta import was_to_be_store
-    from nodewise.runs.task import dataset_source, files_source
+    from nodewise.runs.sources import dataset_source, files_source
 
     files, chosen = files_of(tables["nodes"], tables["edges"]), _chosen(tables)
     if not files and chosen:
@@ -113,7 +113,7 @@ def graph_of_run(
         InputError: There are two graphs, or that of training was in memory.
         TableError: A table is wrong, or is not the one of training.
     """
-    from nodewise.runs.task import read_source
+    from nodewise.runs.sources import read_source
 
     if files and dataset is not None:
         raise not_one_graph(dataset)

@@ -75,6 +75,6 @@ def graph_to_inspect(
     """The graph to inspect; that of training comes with labels and its split."""
     if files or dataset is not None:
         return graph_of_run(model, dataset, files, root)
-    from nodewise.runs.task import load_source
+    from nodewise.runs.sources import load_source
 
     return load_source(model.config["graph"], root, model.folder)

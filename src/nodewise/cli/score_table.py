@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 from nodewise.cli.tables import print_table
-from nodewise.training.cells import between, heading, percent
+from nodewise.runs.score_text import heading, interval_text, percent_text
 
 
 def print_scores(summary: Mapping[str, Any], folder: Path, quiet: bool) -> None:
@@ -44,7 +44,7 @@ def _rows(summary: Mapping[str, Any], names: list[str]) -> list[list[str]]:
     majority = controls["majority"]
 
     def row(title: str, scores: Mapping[str, Any], epochs: str = "", time: str = "") -> list[str]:
-        return [title, *(percent(scores, name) for name in names), epochs, time]
+        return [title, *(percent_text(scores, name) for name in names), epochs, time]
 
     rows = [
         row(f"majority: {majority['class']}", majority),
@@ -55,4 +55,4 @@ def _rows(summary: Mapping[str, Any], names: list[str]) -> list[list[str]]:
         rows.append(row(f"seed {record['seed']}", record, epochs, f"{record['seconds']:.1f}"))
     if len(records) > 1:
         rows.append(row("mean", summary, "", f"{summary['seconds']:.1f}"))
-    return [*rows, ["95 % interval", *(between(summary, name) for name in names), "", ""]]
+    return [*rows, ["95 % interval", *(interval_text(summary, name) for name in names), "", ""]]

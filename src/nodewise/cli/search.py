@@ -35,7 +35,7 @@ from nodewise.cli.tables import print_json
 from nodewise.cli.training_graph import keys_of_graph, labels_of, print_summary
 from nodewise.runs.interrupts import unmasking_interrupts
 from nodewise.runs.progress import make_progress
-from nodewise.training.cells import cell
+from nodewise.runs.score_text import score_text
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -115,7 +115,7 @@ def _print_best(best: Mapping[str, Any], metric: Metric, options: str) -> None:
     from nodewise.training.metrics import TITLES
     from nodewise.training.recipe import format_settings
 
-    figure = cell(best[f"val_{metric}"], metric, " %")
+    figure = score_text(best[f"val_{metric}"], metric, " %")
     typer.echo(f"best validation {TITLES[metric]} {figure}, with")
     typer.echo(f"  {options}")
     for setting in format_settings(best["settings"]):
@@ -157,6 +157,6 @@ def _value(study: Study, metric: Metric) -> float:
 def _best(study: Study, metric: Metric) -> str:
 
     try:
-        return f"best {cell(_value(study, metric), metric, ' %')}"
+        return f"best {score_text(_value(study, metric), metric, ' %')}"
     except ValueError:  # no trial has ended well yet
         return ""

@@ -39,8 +39,9 @@ from nodewise.runs.progress import epoch_progress
 
 if TYPE_CHECKING:
     from nodewise.experiments.train_request import TrainRequest
-    from nodewise.runs.run import Callbacks, Task
-    from nodewise.runs.task import TaskMaker
+    from nodewise.runs.run import Callbacks
+    from nodewise.runs.sources import TaskMaker
+    from nodewise.runs.task import Task
 
 AnyModel = Annotated[
     str | None,
@@ -151,7 +152,7 @@ def train(
     set_up(threads, device)
     from nodewise.experiments.train_request import AutoOptions, TrainRequest
     from nodewise.runs.seeds import seed_folder
-    from nodewise.runs.task import TaskMaker
+    from nodewise.runs.sources import TaskMaker
     from nodewise.runs.tracking import make_tracker
     from nodewise.training.engines.resources import Resources
     from nodewise.training.processes import joined_processes, local_device

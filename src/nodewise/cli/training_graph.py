@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nodewise.data.graph import GraphTable
-    from nodewise.runs.run import Task
-    from nodewise.runs.task import TaskMaker
+    from nodewise.runs.sources import TaskMaker
+    from nodewise.runs.task import Task
     from nodewise.training.recipe import Recipe
 
 

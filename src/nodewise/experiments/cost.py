@@ -19,7 +19,8 @@ from nodewise.experiments.records import REPAIR, check_numbers
 from nodewise.experiments.runner import Job
 from nodewise.experiments.suite import Suite, Variant, job_of
 from nodewise.experiments.table import Content, Key, Line, RecordTable
-from nodewise.runs.run import RESULTS_VERSION, versions
+from nodewise.runs.record import versions
+from nodewise.runs.task import RESULTS_VERSION
 from nodewise.training.recipe import current_settings, default_settings, load_recipe
 
 if TYPE_CHECKING:

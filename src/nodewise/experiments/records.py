@@ -21,7 +21,7 @@ from nodewise.experiments.suite import Suite, Variant, job_of, run_key, suites_o
 from nodewise.experiments.table import Key, Line, Record, RecordTable
 from nodewise.runs.folder import CONFIG, RunFolder
 from nodewise.runs.open_run import first_difference
-from nodewise.runs.run import RESULTS_VERSION
+from nodewise.runs.task import RESULTS_VERSION
 from nodewise.training.recipe import current_settings
 
 _SCORES = ("val_accuracy", "test_accuracy", "test_micro_f", "test_macro_f")

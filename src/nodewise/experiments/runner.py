@@ -32,11 +32,11 @@ from nodewise.training.freed_memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from nodewise.data.graph import GraphTable
-    from nodewise.runs.run import Task
+    from nodewise.runs.task import Task
     from nodewise.training.recipe import Recipe
 
 # What every process imports; loaded once, in the server that all others are forked from.
-_PRELOADED = ["nodewise.runs.task", "nodewise.data.datasets", "nodewise.training.metrics"]
+_PRELOADED = ["nodewise.runs.sources", "nodewise.data.datasets", "nodewise.training.metrics"]
 _LOOK_SECONDS = 0.2  # between two questions whether to stop
 
 
@@ -101,7 +101,7 @@ class Job:
 
     def load(self) -> GraphTable:
         """The graph, which the jobs of a process share."""
-        from nodewise.runs.task import file_stamps
+        from nodewise.runs.sources import file_stamps
 
         return _load(json.dumps(self.source), self.root, file_stamps(self.source))
 
@@ -113,7 +113,7 @@ class Job:
 
     def task(self) -> Task:
         """The graph, the model's name and the recipe."""
-        from nodewise.runs.task import make_task
+        from nodewise.runs.sources import make_task
 
         return make_task(self.load(), self.model, self.load_recipe(), self.device)
 
@@ -210,7 +210,7 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
 
 @lru_cache(maxsize=8)  # every random split is another graph
 def _load(source: str, root: Path | None, stamps: object) -> GraphTable:
-    from nodewise.runs.task import load_source
+    from nodewise.runs.sources import load_source
 
     return load_source(json.loads(source), root)
 

@@ -20,7 +20,7 @@ from nodewise.experiments.auto.clock import parse_budget
 from nodewise.experiments.auto.job import AutoJob
 from nodewise.experiments.runner import Job
 from nodewise.runs.seeds import seed_folder
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 
 NAMES = (
     "main",

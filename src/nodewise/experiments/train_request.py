@@ -13,7 +13,7 @@ from nodewise.experiments.auto.candidates import AUTO, CandidateSet, is_auto
 from nodewise.experiments.auto.clock import parse_budget, seconds_of
 from nodewise.experiments.auto.selection import Selection
 from nodewise.experiments.auto.trial import MakeTask
-from nodewise.runs.run import Factory, Task
+from nodewise.runs.task import Factory, Task
 from nodewise.training.recipe import Recipe, load_recipe, recipe_path
 
 if TYPE_CHECKING:

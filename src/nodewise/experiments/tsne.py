@@ -24,8 +24,9 @@ from nodewise.models.classifier import Classifier
 from nodewise.nn.modulation import Modulations
 from nodewise.ops.reference import localized_weight
 from nodewise.runs.folder import MODEL
-from nodewise.runs.run import RESULTS_VERSION, versions
+from nodewise.runs.record import versions
 from nodewise.runs.saved import SavedRun, load_run
+from nodewise.runs.task import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -16,7 +16,8 @@ from nodewise.io import read_json, write_json
 from nodewise.ops.sparse import SparseRows, take_rows
 from nodewise.runs.folder import CONFIG, RunFolder
 from nodewise.runs.formats import check_controls
-from nodewise.runs.run import Task, train
+from nodewise.runs.run import train
+from nodewise.runs.task import Task
 from nodewise.training.engines.resources import Resources
 from nodewise.training.inputs import prepare
 from nodewise.training.recipe import load_recipe

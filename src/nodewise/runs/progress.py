@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nodewise.training.cells import cell
+from nodewise.runs.score_text import score_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -170,7 +170,7 @@ def _state(line: Line, metric: str, speed: float) -> str:
 
     terms = ("cross_entropy", "global_weights", "local_weights", "modulations")
     loss = sum(line[term] for term in terms)
-    score = cell(abs(line_score(line)), metric, " %") if "val_accuracy" in line else "-"
+    score = score_text(abs(line_score(line)), metric, " %") if "val_accuracy" in line else "-"
     return f"loss {loss:.3f}  val {score}  {speed:.0f} epochs/s"
 
 

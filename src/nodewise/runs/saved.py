@@ -18,7 +18,7 @@ from nodewise.data.stores.store import GraphStore
 from nodewise.errors import GraphError, RunError
 from nodewise.models.layerwise import Outputs
 from nodewise.runs.folder import CANDIDATES, RESULT, RunFolder, is_finished
-from nodewise.runs.run import Factory, new_model
+from nodewise.runs.task import Factory, new_model
 from nodewise.training.engines.model_inputs import as_input
 from nodewise.training.inference import Inference, MappedGraph
 from nodewise.training.inputs import prepare
@@ -97,7 +97,7 @@ class SavedRun:
         return self.logits(graph).softmax(1).cpu().numpy()
 
     def _training_graph(self) -> Data:
-        from nodewise.runs.task import read_source
+        from nodewise.runs.sources import read_source
 
         return read_source(self.config["graph"], self.files).data
 

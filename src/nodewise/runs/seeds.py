@@ -8,7 +8,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from nodewise.io import write_json
-from nodewise.runs.run import Callbacks, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
+from nodewise.runs.task import Task
 from nodewise.training.metrics import METRIC_NAMES
 
 SUMMARY = "summary.json"

@@ -16,7 +16,7 @@ import torch
 from nodewise.data.splits.drawn import hold_out, sensible_split
 from nodewise.data.splits.split import Split
 from nodewise.data.stores.store import PREPROCESSING, GraphStore
-from nodewise.runs.run import Task
+from nodewise.runs.task import Task
 from nodewise.runs.whole_graph import WholeGraph
 from nodewise.training.engines.base import Engine
 from nodewise.training.engines.batch_graph import StoredGraph

@@ -1,247 +1,198 @@
-"""Tasks: a graph with a split, from a data set or from files, ready to train on."""
+"""Tasks: a model, a recipe and a graph; with a seed they define a run."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
+from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
-from nodewise.data.graph import GraphTable
-from nodewise.data.options import ReadOptions
-from nodewise.data.read_graph import read_opened
-from nodewise.data.sources.input_file import find_files
-from nodewise.data.sources.pyg_graph import describe
-from nodewise.data.splits.drawn import hold_out, sensible_split
+from torch.nn import Module
+
+from nodewise._version import __version__
+from nodewise.data.fingerprints import graph_sha256, names_sha256
 from nodewise.data.splits.split import Split
-from nodewise.data.stores.meta import META, is_store
-from nodewise.data.variations import Variation
-from nodewise.errors import InputError
-from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Task
+from nodewise.models.zoo import build_model
+from nodewise.randomness import seeded_randomness
+from nodewise.runs.whole_graph import WholeGraph
+from nodewise.training.early_stopping import StoppingRule
+from nodewise.training.engines.base import Engine, TrainingGraph
+from nodewise.training.engines.choice import EngineChoice, choose_engine
+from nodewise.training.engines.make import make_engine
+from nodewise.training.engines.model_inputs import check_weights
 from nodewise.training.engines.resources import Resources
+from nodewise.training.inputs import prepare
 from nodewise.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from nodewise.data.tables.preprocessing import Preprocessing
 
-def dataset_source(
-    dataset: str,
-    split: str | None = None,
-    split_seed: int = 0,
-    validation: int = 0,
-    variation: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Where graph and split come from, as records have it.
+# Increased by a change that alters results by more than rounding or another draw from the same
+# distribution, so that records from before and after it are not mixed. A test fails otherwise.
+RESULTS_VERSION = 1
 
-    Args:
-        dataset: The data set's name.
-        split: "public", "random", "few", "many", the number of a stored split, or None for the
-            default.
-        split_seed: Which random split.
-        validation: Use only so many of the validation nodes; 0 for all.
-        variation: The fields of a `Variation` of the graph.
-    """
-    source = {"dataset": dataset, "split": split or "default", "split_seed": split_seed}
-    optional = {"validation": validation, "variation": dict(variation or {})}
-    return {**source, **{key: value for key, value in optional.items() if value}}
-
-
-def files_source(
-    files: Mapping[str, str], options: ReadOptions, split_seed: int = 0
-) -> dict[str, Any]:
-    """Where graph and split come from, as records have it; `load_source` adds the fingerprints.
-
-    Args:
-        files: The paths of `nodes`, of `edges`, or of both.
-        options: How to read them.
-        split_seed: Which split is drawn, where the tables have none.
-    """
-    return {"files": dict(files), "options": options.to_dict(), "split_seed": split_seed}
-
-
-def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu") -> Task:
-    """A model of the zoo on a graph with masks.
-
-    Raises:
-        InputError: The graph has weights of edges, and the model would leave them out.
-    """
-    data = graph.data.to(device)
-    preprocessing = graph.preprocessing if "files" in graph.source else None
-    about = (graph.ids, preprocessing, graph.sha256)
-    task = Task(data, split_of(data), graph.source, model, recipe, None, *about)
-    if task.graph.edge_weight is not None:
-        task.fresh_model()  # raises before a folder is created
-    return task
+# Builds the user's model from the numbers of features and classes.
+Factory = Callable[[int, int], Module]
 
 
 @dataclass(frozen=True)
-class TaskMaker:
-    """Makes tasks of one graph, which each process reads once.
+class Refit:
+    """How a chosen model is trained once more, on training and validation nodes together.
 
     Attributes:
-        source: Where graph and split come from, for `load_source`.
-        root: The folder of raw files.
-        device: Where to compute.
-        resources: The processes, threads and time of its tasks.
+        epochs: How many epochs; no nodes are left on which one could be chosen.
+        scores: The scores on validation nodes from before, by their names in a record.
+        temperature: The temperature from before, if the recipe asks for one.
     """
 
+    epochs: int
+    scores: Mapping[str, float]
+    temperature: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that are set, as `config.toml` has them."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model, a recipe and a graph; with a seed they define a run.
+
+    Attributes:
+        data: The graph, with `x`, `edge_index` and `y`.
+        split: The training, validation and test nodes.
+        source: Where graph and split come from, for the record: `dataset` and more.
+        model: A name of the zoo, or a name for the user's model.
+        recipe: The settings of model and training.
+        build: Builds the user's model from the numbers of features and classes; its `forward` takes
+            (x, edge_index).
+        ids: The nodes' names; None uses their numbers.
+        preprocessing: The encoding with which later tables get the same features, if the graph was
+            read from tables.
+        known_sha256: The graph's fingerprint, if it was computed before.
+        refit: Set where the model learns from validation nodes too.
+        resources: The processes, threads and time of training; they do not change results.
+    """
+
+    data: Data
+    split: Split
     source: Mapping[str, Any]
-    root: Path | None = None
-    device: str = "cpu"
-    resources: Resources = field(default_factory=Resources)
+    model: str
+    recipe: Recipe
+    build: Factory | None = field(default=None, repr=False)
+    ids: Sequence[Any] | None = field(default=None, repr=False)
+    preprocessing: Preprocessing | None = field(default=None, repr=False)
+    known_sha256: str | None = field(default=None, repr=False)
+    refit: Refit | None = None
+    resources: Resources = field(default_factory=Resources, repr=False, compare=False)
+
+    @cached_property
+    def graph_sha256(self) -> str:
+        """The graph's fingerprint."""
+        return self.known_sha256 or graph_sha256(self.data)
+
+    @cached_property
+    def graph(self) -> TrainingGraph:
+        """The graph as an engine takes it, features prepared."""
+        x = prepare(self.data.x, self.recipe.optimization.features)
+        split = self.split if self.refit is None else self.split.with_validation_learned()
+        weight = self.data.get("edge_weight")
+        return TrainingGraph(x, self.data.edge_index, self.data.y, split, weight)
 
     @property
-    def graph(self) -> GraphTable:
-        """The graph, the same object for the same source."""
-        return _shared(json.dumps(self.source), self.root, file_stamps(self.source))
+    def rule(self) -> StoppingRule:
+        """The recipe's stopping rule; one without validation where there are no nodes for it."""
+        rule = self.recipe.stopping
+        if self.refit is None:
+            return rule
+        return replace(rule, epochs=self.refit.epochs, start_record_epoch=self.refit.epochs)
 
-    def __call__(self, model: str, recipe: Recipe) -> Task:
-        """A model of the zoo on that graph, which stays in files if it is a store's."""
-        if "store" in self.source:
-            from nodewise.runs.stored_task import stored_task
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The names of the classes, or their numbers where the graph has no names."""
+        names = self.data.get("class_names")
+        return list(names) if names else [str(k) for k in range(int(self.data.y.max()) + 1)]
 
-            task: Task = stored_task(self.source, model, recipe, self.device)
-        else:
-            task = make_task(self.graph, model, recipe, self.device)
-        return replace(task, resources=self.resources)
+    def config(self, seed: int) -> dict[str, Any]:
+        """Everything that identifies a run, as `config.toml` has it."""
+        return {
+            "nodewise": __version__,
+            "results_version": RESULTS_VERSION,
+            "model": self.model,
+            "recipe": self.recipe.name,
+            "seed": seed,
+            "split_sha256": self.split.sha256(),
+            "graph": {
+                **self.source,
+                "sha256": self.graph_sha256,
+                "nodes": int(self.data.x.size(0)),
+                "features": int(self.data.x.size(1)),
+                "feature_names_sha256": names_sha256(self.data.get("feature_names")),
+                "classes": self.class_names,
+                **({"weighted": True} if self.graph.edge_weight is not None else {}),
+            },
+            "settings": self.recipe.settings,
+            **({} if self.refit is None else {"refit": self.refit.to_dict()}),
+        }
 
-    def check_auto(self) -> None:
-        """Check that the recipe "auto" can choose a model for this graph.
+    def fresh_model(self) -> Module:
+        """An untrained model, initialized from torch's random state.
 
         Raises:
-            InputError: The graph stays in files, or several processes train together.
+            InputError: The model would ignore the graph's edge weights.
         """
-        reason = {
-            "'auto' needs the graph in memory": "store" in self.source,
-            "'auto' trains models one after the other, which processes cannot share": (
-                self.resources.processes.count > 1
-            ),
-        }
-        for problem, found in reason.items():
-            if found:
-                way_out = "name a recipe, such as nodewise"
-                raise InputError("--recipe", problem, way_out=way_out)
+        nodes, features = self.data.x.shape
+        sizes = (int(features), len(self.class_names), int(nodes))
+        model = new_model(self.model, sizes, self.recipe, self.build)
+        check_weights(model, self.graph.edge_weight)
+        return model.to(self.data.y.device)
+
+    def in_memory(self, most: int) -> Task:
+        """The task with features that can be read at once; see `StoredTask`."""
+        return self
+
+    @property
+    def whole_graph(self) -> WholeGraph:
+        """The graph as predictions take it."""
+        ids = range(self.data.y.numel()) if self.ids is None else self.ids
+        return WholeGraph(self.data, *self._sizes, ids)
+
+    @property
+    def engine_choice(self) -> EngineChoice:
+        """The engine that trains it, and why.
+
+        Raises:
+            InputError: The engine that the recipe names cannot train this model.
+        """
+        with seeded_randomness(0):
+            model = self.fresh_model()
+        return choose_engine(model, self._sizes, self.recipe.batching, self.resources)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """The numbers of nodes and of edges."""
+        return int(self.data.x.size(0)), int(self.data.edge_index.size(1))
+
+    def engine(self, seconds: float = inf) -> Engine:
+        """An engine with an untrained model; `seconds` are those of its `Resources`."""
+        resources = replace(self.resources, seconds=seconds)
+        return make_engine(self.fresh_model(), self.graph, self.recipe, resources)
 
 
-@lru_cache(maxsize=8)  # every random split is another graph
-def _shared(source: str, root: Path | None, stamps: object) -> GraphTable:
-    return load_source(json.loads(source), root)
-
-
-def file_stamps(source: Mapping[str, Any]) -> tuple[tuple[str, int, int], ...]:
-    """Path, size and time of change of a source's files: equal for the same content."""
-    found = (Path(path).resolve() for path in source.get("files", {}).values())
-    files = (path / META if is_store(path) else path for path in found)
-    stats = ((path, path.stat()) for path in files if path.exists())
-    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
-
-
-def load_source(
-    source: Mapping[str, Any], root: str | Path | None = None, run: Path | None = None
-) -> GraphTable:
-    """The graph of a source, with labels and a split, to train on or to score.
-
-    Args:
-        source: What `dataset_source` or `files_source` returned, or a run's record has.
-        root: The folder of raw files.
-        run: The run's folder; tables are also looked for in the folders above it.
-
-    Raises:
-        InputError: The source names no graph, or there are no labels.
-        TableError: A table is wrong, or is not the one that the source has a fingerprint of.
-    """
-    source = _in_memory(source)
-    if "files" not in source:
-        return _load_dataset(source, root)
-    files = find_files(source, run)
-    options = ReadOptions.from_dict(source["options"])
-    graph = read_opened(files.get("nodes"), files.get("edges"), options, needs_labels=True)
-    seed = int(source["split_seed"])
-    about = {**graph.source, "files": dict(source["files"]), "split_seed": seed}
-    return replace(_with_split(graph, seed, options.split_ratio), source=about)
-
-
-def read_source(
-    source: Mapping[str, Any], run: RunFolder, root: str | Path | None = None
-) -> GraphTable:
-    """The graph of a source, to predict with a run: no split is drawn, and labels may be missing.
-
-    Tables, perhaps larger and later than those of the run, are read into the features of the run.
+def new_model(
+    name: str, sizes: tuple[int, int, int], recipe: Recipe, build: Factory | None = None
+) -> Module:
+    """An untrained model: one of the zoo, as the recipe shapes it, or the user's.
 
     Args:
-        source: What a run's record has, or `files` or a `dataset` alone.
-        run: The run's files.
-        root: The folder of raw files.
-
-    Raises:
-        InputError: The source names no graph.
-        RunError: The source names tables, and the run was not trained on tables.
-        TableError: A table is wrong, or is not the one that the source has a fingerprint of.
+        name: The model's name.
+        sizes: The numbers of features, classes and nodes.
+        recipe: The recipe, for a model of the zoo.
+        build: Builds the user's model from the numbers of features and classes.
     """
-    source = _in_memory(source)
-    if "files" not in source:
-        from nodewise.data.datasets import load_without_split  # not for tables
-
-        data = load_without_split(_dataset_name(source), root)
-        return describe(_varied(data, source), dict(source))
-    fitted = run.preprocessing
-    files = find_files(source, run.path)
-    return read_opened(files.get("nodes"), files.get("edges"), ReadOptions(), fitted)
-
-
-def _in_memory(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The source by which a store is read into memory, as tables are; other sources as they are."""
-    if "store" not in source:
-        return source
-    return {**files_source({"nodes": source["store"]}, ReadOptions(), int(source["split_seed"]))}
-
-
-def split_of(data: Data) -> Split:
-    """The split that a graph's masks make."""
-    return Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
-
-
-def _load_dataset(source: Mapping[str, Any], root: str | Path | None) -> GraphTable:
-    from nodewise.data.datasets import load_dataset
-
-    dataset, name = _dataset_name(source), str(source.get("split", "default"))
-    split: Any = None if name == "default" else int(name) if name.isdigit() else name
-    data = load_dataset(dataset, root, split=split, seed=int(source.get("split_seed", 0)))
-    fewer = int(source.get("validation", 0))
-    if fewer:
-        split_of(data).with_validation(fewer).apply(data)
-    return describe(_varied(data, source), dict(source))
-
-
-def _varied(data: Data, source: Mapping[str, Any]) -> Data:
-    return Variation(**source["variation"]).apply(data) if "variation" in source else data
-
-
-def _dataset_name(source: Mapping[str, Any]) -> str:
-    if "dataset" not in source:
-        raise InputError(
-            "graph",
-            "the run was trained on a graph in memory, which its folder does not contain",
-            way_out="name a data set with the same features, or give the graph in Python: "
-            "nodewise.load_run(folder).predict(data)",
-        )
-    return str(source["dataset"])
-
-
-def _with_split(graph: GraphTable, seed: int, ratio: str) -> GraphTable:
-    """The graph with the split that it lacks, and a summary that says how it was drawn."""
-    data = graph.data
-    if "train_mask" not in data:
-        split, sentence = sensible_split(data.y, seed, ratio)
-    else:
-        given = split_of(data)
-        if len(given.val):
-            return graph
-        split = hold_out(given.train, data.y, given.test)
-        sentence = f"the split has no nodes to validate on, so {len(split.val)} were held out"
-    split.apply(data)
-    return replace(graph, summary=replace(graph.summary, drawn_split=sentence))
+    if build is not None:
+        return build(*sizes[:2])
+    return build_model(name, *sizes, **vars(recipe.architecture))

@@ -17,8 +17,9 @@ from nodewise.experiments.auto.selection import Choice, Selection, choose, choos
 from nodewise.experiments.auto.trial import Part, Trial
 from nodewise.io import unsealed
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Callbacks, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
+from nodewise.runs.task import Task
 from nodewise.training.recipe import Recipe
 from tests.training.tasks import small_task
 

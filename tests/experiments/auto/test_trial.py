@@ -12,7 +12,8 @@ from nodewise.errors import RunError
 from nodewise.experiments.auto.candidates import Candidate
 from nodewise.experiments.auto.trial import Part, Trial, TrialJob
 from nodewise.runs.folder import RunFolder
-from nodewise.runs.run import Callbacks, Task
+from nodewise.runs.run import Callbacks
+from nodewise.runs.task import Task
 from nodewise.training.recipe import Recipe, load_recipe
 from tests.training.tasks import small_task
 

@@ -25,7 +25,7 @@ from nodewise.experiments.search.search import (
     search_space,
 )
 from nodewise.models.zoo import ZOO
-from nodewise.runs.task import dataset_source
+from nodewise.runs.sources import dataset_source
 from nodewise.training.recipe import check_settings, known_keys
 
 pytest.importorskip("optuna", reason="optuna is not installed")

@@ -16,7 +16,8 @@ from torch_geometric.data import Data
 from nodewise.data.sampling.batches import BatchLoader
 from nodewise.data.sampling.sampler import NeighborSampler
 from nodewise.errors import InputError
-from nodewise.runs.run import Callbacks, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
+from nodewise.runs.task import Task
 from nodewise.training.engines.base import Loss
 from nodewise.training.engines.batch_graph import MemoryGraph
 from nodewise.training.engines.field import FieldEngine

@@ -45,7 +45,7 @@ class AutoJob(Job):
     def selection(self) -> Selection:
         """What is to be chosen."""
         from nodewise.experiments.auto.selection import Selection
-        from nodewise.runs.task import TaskMaker
+        from nodewise.runs.sources import TaskMaker
 
         make = TaskMaker(self.source, self.root, self.device)
         about = (self.folder, make, self.seed, self.dataset, self.settings)

@@ -13,7 +13,7 @@ from statistics import median_high
 
 from nodewise.experiments.auto.race import Race
 from nodewise.experiments.auto.trial import MakeTask, Trial
-from nodewise.runs.run import Task
+from nodewise.runs.task import Task
 from nodewise.training.recipe import Recipe
 
 _SMALLEST, _LARGEST = 0.05, 0.5  # shares of the budget

@@ -27,7 +27,7 @@ from nodewise.io import write_json
 from nodewise.runs.copy import check_target, copy_run
 from nodewise.runs.folder import CANDIDATES
 from nodewise.runs.progress import Show
-from nodewise.runs.run import Refit, Task
+from nodewise.runs.task import Refit, Task
 from nodewise.training.loop import Timer
 from nodewise.training.recipe import Recipe
 

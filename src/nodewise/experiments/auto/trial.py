@@ -18,8 +18,9 @@ from nodewise.experiments.auto.candidates import Candidate
 from nodewise.models.zoo import find_row
 from nodewise.runs.folder import CONFIG, RunFolder
 from nodewise.runs.open_run import check_config
-from nodewise.runs.run import Callbacks, Task, train_in
+from nodewise.runs.run import Callbacks, train_in
 from nodewise.runs.saved import load_run
+from nodewise.runs.task import Task
 from nodewise.training.early_stopping import Best, line_score
 from nodewise.training.loop import Epoch, Timer
 from nodewise.training.recipe import Recipe

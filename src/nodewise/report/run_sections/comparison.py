@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nodewise.training.cells import cell
+from nodewise.runs.score_text import score_text
 from nodewise.training.intervals import difference
 
 Score = tuple[float, tuple[float, float]]
@@ -54,6 +54,8 @@ class Comparison:
     def amount(self) -> str:
         """A significant difference without its sign, and its interval."""
         unit = "" if self.metric == "log_loss" else " points"
-        gain, *ends = (cell(abs(end), self.metric) for end in (self.gain, self.low, self.high))
+        gain, *ends = (
+            score_text(abs(end), self.metric) for end in (self.gain, self.low, self.high)
+        )
         low, high = ends if self.is_better else reversed(ends)
         return f"by {gain}{unit} ({low} to {high})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodewise.report.run_sections.comparison import Comparison
 from nodewise.report.run_sections.records import PARTS, RunGroup
-from nodewise.training.cells import cell
+from nodewise.runs.score_text import score_text
 from nodewise.training.metrics import TITLES
 
 _IMBALANCED = 4  # the largest class has so many times the nodes of the smallest
@@ -17,11 +17,11 @@ def against_controls(group: RunGroup) -> str | None:
     if value is None:
         return None
     mean = f" (mean of {len(group.runs)} runs)" if len(group.runs) > 1 else ""
-    ends = "" if interval is None else " to ".join(cell(end, metric) for end in interval)
+    ends = "" if interval is None else " to ".join(score_text(end, metric) for end in interval)
     sure = f" (95 % interval {ends})" if ends else ""
     clauses = (_comparison(group, name) for name in ("majority", "features_only"))
     comparisons = "; ".join(clause for clause in clauses if clause)
-    start = f"On {nodes(group)}, {TITLES[metric]}{mean} is {cell(value, metric, ' %')}{sure}"
+    start = f"On {nodes(group)}, {TITLES[metric]}{mean} is {score_text(value, metric, ' %')}{sure}"
     return f"{start}: {comparisons}." if comparisons else f"{start}."
 
 
@@ -45,7 +45,7 @@ def what_decided(group: RunGroup) -> str | None:
     if unequal is None:
         return None
     others = [
-        f"{TITLES[name]} ({cell(value, name, ' %')})"
+        f"{TITLES[name]} ({score_text(value, name, ' %')})"
         for name in ("balanced_accuracy", "roc_auc")
         if (value := group.mean(name)) is not None
     ]
@@ -89,5 +89,7 @@ def _comparison(group: RunGroup, control: str) -> str | None:
     other = group.of_control(control, metric)
     amount = f", {comparison.amount}" if comparison.is_significant else ""
     return (
-        f"{comparison.verdict} {title} ({cell(other[0], metric, ' %')}){amount}" if other else None
+        f"{comparison.verdict} {title} ({score_text(other[0], metric, ' %')}){amount}"
+        if other
+        else None
     )

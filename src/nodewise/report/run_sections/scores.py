@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodewise.report.page import Page
 from nodewise.report.run_sections.records import PARTS, RunGroup, RunRecords
-from nodewise.training.cells import between, cell, percent
+from nodewise.runs.score_text import interval_text, percent_text, score_text
 from nodewise.training.metrics import METRICS, TITLES
 
 _LOWER = ("log_loss", "calibration_error")
@@ -31,9 +31,9 @@ def _row(group: RunGroup, metric: str) -> list[str]:
     lower = " (lower is better)" if metric in _LOWER else ""
     decided = " (decided)" if metric == group.metric else ""
     name = f"{TITLES[metric]}{'' if metric == 'log_loss' else ' %'}{lower}{decided}"
-    ends = between(group.summary, f"{group.part}_{metric}").replace(" ", _NO_BREAK) or "-"
+    ends = interval_text(group.summary, f"{group.part}_{metric}").replace(" ", _NO_BREAK) or "-"
     others = [group.of_control(control, metric) for control in ("majority", "features_only")]
-    shown = ["-" if other is None else cell(other[0], metric) for other in others]
+    shown = ["-" if other is None else score_text(other[0], metric) for other in others]
     validation = [_mean(group, f"val_{metric}")] if group.part == "test" else []
     return [name, _mean(group, f"{group.part}_{metric}"), ends, *shown, *validation]
 
@@ -41,7 +41,7 @@ def _row(group: RunGroup, metric: str) -> list[str]:
 def _mean(group: RunGroup, name: str) -> str:
     """The score; of several runs the mean and the deviation."""
     record = group.summary if len(group.runs) > 1 else group.runs[0].result
-    return percent(record, name).replace(" ", _NO_BREAK)
+    return percent_text(record, name).replace(" ", _NO_BREAK)
 
 
 def _legend(group: RunGroup) -> str:
@@ -71,6 +71,6 @@ def _each_run(page: Page, group: RunGroup) -> None:
 
 def _of_run(run: RunRecords, names: list[str]) -> list[str]:
     result = run.result
-    scores = [percent(result, name) for name in names]
+    scores = [percent_text(result, name) for name in names]
     epochs = f"{result['best_epoch']} of {result['epochs']}"
     return [f"seed {result['seed']}", *scores, epochs, f"{result['seconds']:.1f}"]

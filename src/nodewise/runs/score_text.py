@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def percent(record: Mapping[str, Any], name: str) -> str:
+def percent_text(record: Mapping[str, Any], name: str) -> str:
     """A score of a record as tables show it, or mean and deviation if it has those."""
     if f"{name}_mean" in record:
-        return f"{cell(record[f'{name}_mean'], name)} ± {cell(record[f'{name}_std'], name)}"
-    return cell(record[name], name) if name in record else "-"
+        mean, deviation = (score_text(record[f"{name}_{of}"], name) for of in ("mean", "std"))
+        return f"{mean} ± {deviation}"
+    return score_text(record[name], name) if name in record else "-"
 
 
-def between(record: Mapping[str, Any], name: str) -> str:
+def interval_text(record: Mapping[str, Any], name: str) -> str:
     """The interval of a score of a record; empty if it has none."""
     ends = record.get("intervals", {}).get(name)
-    return "" if ends is None else " to ".join(cell(end, name) for end in ends)
+    return "" if ends is None else " to ".join(score_text(end, name) for end in ends)
 
 
-def cell(value: float, name: str, unit: str = "") -> str:
+def score_text(value: float, name: str, unit: str = "") -> str:
     """A score as tables show it: in percent, and the log loss with three digits."""
     return f"{value:.3f}" if name.endswith("log_loss") else f"{100 * value:.1f}{unit}"
 
