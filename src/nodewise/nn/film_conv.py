@@ -78,8 +78,18 @@ class FilmConv(BaseConv):
         scale_start: float = 1.0,
         **kwargs: Any,
     ) -> None:
-        shared = (bias, message, drop_rates, inits, kwargs)
-        super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
+        super().__init__(
+            in_channels,
+            out_channels,
+            aggregator,
+            heads=heads,
+            concat=concat,
+            bias=bias,
+            message=message,
+            drop_rates=drop_rates,
+            inits=inits,
+            arguments=kwargs,
+        )
         self.scale_start = scale_start
         shape = (heads, out_channels, self._widths_or_slots()[1])
         self.to_scale = new_weight(*shape, init=inits.modulator)
