@@ -99,9 +99,9 @@ class GraphParts:
                 source, target, weight = self._edges(nodes)
                 # Sources keep their numbers in the graph here, since no rows are taken.
                 edges, itself = torch.stack([source, target]), torch.arange(self.num_nodes)
-                own = itself[nodes.start : nodes.stop]
+                targets = itself[nodes.start : nodes.stop]
                 weight = None if weight is None else weight.cpu()
-                part = build_part(edges, weight, own, self.num_nodes, plain, self.dtype)
+                part = build_part(edges, weight, targets, self.num_nodes, plain, self.dtype)
                 found.append(part.weighted_degree(self.dtype))
             self._degrees[rule] = torch.cat(found)
         return self._degrees[rule]
