@@ -44,7 +44,7 @@ def test_a_model_without_local_weights_has_one_map_and_no_strength() -> None:
     assert "no localization" in summary(explored)
 
 
-def test_what_can_be_taken_away_can_be_taken_away() -> None:
+def test_removable_edges_and_features_are_accepted_by_what_if() -> None:
     explored = small()
     neighbors, features = explored.removable("7")
     assert neighbors and features and "7" not in neighbors
