@@ -19,6 +19,7 @@ from nodewise.testing import (
     assert_renumbering_renumbers,
 )
 from tests.graphs import NINE_EDGES
+from tests.nn.sparse_features import assert_sparse_rows_give_what_dense_ones_give
 
 FORMS = {
     "gcn": {"aggregator": "gcn"},
@@ -129,10 +130,7 @@ def test_laws(form: str, x: Tensor) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_sparse_features_give_what_dense_ones_give(form: str, x: Tensor) -> None:
-    rows = (x * (x > 0.2)).to_sparse_csr()
-    conv = conv_of(form)
-    assert_kernels_agree(conv, rows, NINE_EDGES)
-    torch.testing.assert_close(conv(rows, NINE_EDGES), conv(rows.to_dense(), NINE_EDGES))
+    assert_sparse_rows_give_what_dense_ones_give(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("aggregator", ["gcn", "gat", "gin"])

@@ -23,6 +23,7 @@ from nodewise.ops.sparse import SparseRows
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
 from tests.graphs import NINE_EDGES, edge_lists
 from tests.nn.literal import literal_mean_layer
+from tests.nn.sparse_features import assert_sparse_rows_give_what_dense_ones_give
 
 ROW_SUM = LocalizationOptions(generator_row_sum=0.3)
 TO_ATTENTION = LocalizationOptions(edge_scale_target="attention")
@@ -92,11 +93,8 @@ def test_kernels_agree(form: str, x: Tensor) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_kernels_agree_on_sparse_features(form: str, x: Tensor) -> None:
-    rows = (x * (x > 0.2)).to_sparse_csr()
-    conv = conv_of(form)
-    assert_kernels_agree(conv, rows, NINE_EDGES)
-    torch.testing.assert_close(conv(rows, NINE_EDGES), conv(rows.to_dense(), NINE_EDGES))
+def test_sparse_features_give_what_dense_ones_give(form: str, x: Tensor) -> None:
+    assert_sparse_rows_give_what_dense_ones_give(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("form", FORMS)
