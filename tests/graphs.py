@@ -12,6 +12,11 @@ from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.sparse import SparseRows
 
+# Six nodes: a loop, a repeated edge, and nodes with none, one and several edges that lead to them.
+NINE_EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
+# Five nodes: a cycle and a chord.
+SIX_EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
+
 
 class MessageCase(NamedTuple):
     x: Tensor

@@ -11,7 +11,7 @@ from pathlib import Path
 import nodewise
 
 SRC = Path(nodewise.__file__).parent
-ROOT = ("_version", "checked", "errors", "io", "look", "randomness")
+ROOT = ("_version", "checked", "colors", "errors", "io", "randomness")
 # A package may import those before it in one of these rows, and whatever those may import.
 ROWS = (
     ("ops", "nn", "models", "training", "runs", "experiments", "analysis", "report", "cli"),

@@ -12,7 +12,7 @@ def test_splitmix64_gives_the_published_stream_of_seed_0() -> None:
     assert words.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
-def test_golden_values() -> None:
+def test_frozen_streams_give_the_written_numbers() -> None:
     assert FrozenRandom(0, "golden").bits(2).tolist() == GOLDEN_BITS
     assert FrozenRandom(0, "golden").permutation(10).tolist() == GOLDEN_PERMUTATION
     assert FrozenRandom(0, "golden").integers(100, 5).tolist() == GOLDEN_INTEGERS
@@ -31,7 +31,7 @@ def test_seed_and_stream_both_matter() -> None:
     assert len(first) == 4
 
 
-def test_ranges() -> None:
+def test_draws_fill_their_ranges() -> None:
     random = FrozenRandom(1, "ranges")
     uniform, integers = random.uniform(10_000), random.integers(7, 10_000)
     assert uniform.min() >= 0 and uniform.max() < 1 and abs(uniform.mean() - 0.5) < 0.02

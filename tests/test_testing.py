@@ -16,8 +16,7 @@ from nodewise.nn.block import BlockRule
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.options import LocalizationOptions
 from nodewise.nn.penalty import Penalty
-
-EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
+from tests.graphs import SIX_EDGES
 
 
 class Wrong(torch.nn.Module):
@@ -36,9 +35,9 @@ class Wrong(torch.nn.Module):
 def test_wrong_models_break_the_laws() -> None:
     x = torch.randn(5, 3)
     with pytest.raises(AssertionError, match="kernel"):
-        testing.assert_kernels_agree(Wrong(), x, EDGES)
+        testing.assert_kernels_agree(Wrong(), x, SIX_EDGES)
     with pytest.raises(AssertionError, match="renumbering"):
-        testing.assert_renumbering_renumbers(Wrong(), x, EDGES)
+        testing.assert_renumbering_renumbers(Wrong(), x, SIX_EDGES)
     with pytest.raises(AssertionError, match="parameter count: found 1, expected 2"):
         testing.assert_parameter_count(Wrong(), 2)
 
@@ -48,7 +47,7 @@ def test_a_twin_of_another_conv_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     twin = testing.localize(other)
     monkeypatch.setattr(testing, "localize", lambda conv: twin)
     with pytest.raises(AssertionError, match="reduction to the base"):
-        testing.assert_reduces_to_base(conv, torch.randn(5, 3), EDGES)
+        testing.assert_reduces_to_base(conv, torch.randn(5, 3), SIX_EDGES)
 
 
 def test_a_field_that_forgets_is_caught() -> None:
@@ -59,7 +58,7 @@ def test_a_field_that_forgets_is_caught() -> None:
     model = Forgetful(3, out_channels=2).eval()
     with pytest.raises(AssertionError, match="receptive field"):
         testing.assert_field_equals_full_graph(
-            model, torch.randn(5, 3), EDGES, torch.tensor([0, 2])
+            model, torch.randn(5, 3), SIX_EDGES, torch.tensor([0, 2])
         )
 
 
@@ -77,12 +76,12 @@ def seeded(model: type[Classifier]) -> Callable[[], Classifier]:
 @pytest.mark.medium
 @pytest.mark.parametrize("model", [LGCN, pytest.param(LGIN, marks=pytest.mark.slow)])
 def test_law_7_a_growing_lambda_leads_back_to_the_base(model: type[Classifier]) -> None:
-    testing.assert_lambda_leads_to_base(seeded(model), X, EDGES, Y)
+    testing.assert_lambda_leads_to_base(seeded(model), X, SIX_EDGES, Y)
 
 
 def test_a_lambda_that_does_nothing_is_caught() -> None:
     with pytest.raises(AssertionError, match="distances from it are"):
-        testing.assert_lambda_leads_to_base(seeded(LGCN), X, EDGES, Y, (0.0, 0.0), steps=5)
+        testing.assert_lambda_leads_to_base(seeded(LGCN), X, SIX_EDGES, Y, (0.0, 0.0), steps=5)
 
 
 @pytest.mark.medium

@@ -55,8 +55,15 @@ class InMemoryTasks:
 
     def __call__(self, model: str, recipe: Recipe) -> Task:
         """The task of training a model."""
-        of_graph = (self.data, self.split, IN_MEMORY)
-        return Task(*of_graph, model, recipe, self.build, known_sha256=self.sha256)
+        return Task(
+            self.data,
+            self.split,
+            IN_MEMORY,
+            model,
+            recipe,
+            build=self.build,
+            known_sha256=self.sha256,
+        )
 
     def selection(self, request: TrainRequest, folder: Path) -> Selection:
         """The choice that the recipe "auto" makes, by default by the metric that fits the labels.

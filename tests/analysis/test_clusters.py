@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from nodewise.analysis.clusters import find_clusters
+from nodewise.analysis.layer_view import LayerView
 from nodewise.analysis.local_weights import LocalWeights
-from nodewise.analysis.opened import Opened
 from nodewise.analysis.view import View
 from nodewise.nn.context import MeanContext
 from nodewise.ops.sparse import SparseRows
@@ -38,7 +38,7 @@ def test_two_groups_are_found_and_named_by_their_features() -> None:
 
 def test_scores_are_means_over_contexts_in_deviations_of_the_feature() -> None:
     view = two_groups()
-    found, opened = view.clusters, Opened(view.subject)
+    found, opened = view.clusters, LayerView(view.subject)
     assert found is not None
     x = view.subject.x
     assert not isinstance(x, SparseRows)
@@ -66,4 +66,4 @@ def test_equal_local_models_are_no_groups() -> None:
         if "expand" in name:
             weight.data.zero_()
     local = LocalWeights.of(view.subject)
-    assert find_clusters(Opened(view.subject), local, view.predictions.classes()) is None
+    assert find_clusters(LayerView(view.subject), local, view.predictions.classes()) is None

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from nodewise.analysis.features import Feature, class_direction, evidence, features_of
+from nodewise.analysis.layer_view import LayerView
 from nodewise.analysis.local_weights import LocalWeights
-from nodewise.analysis.opened import Opened
 from nodewise.ops import reference
 from tests.analysis.subjects import random_view
 from tests.training.tasks import small_graph
@@ -13,7 +13,7 @@ from tests.training.tasks import small_graph
 
 def test_with_one_layer_evidence_is_the_centered_row_of_the_matrix() -> None:
     view = random_view(num_layers=1)
-    opened, local = Opened(view.subject), LocalWeights.of(view.subject)
+    opened, local = LayerView(view.subject), LocalWeights.of(view.subject)
     assert local is not None
     before, after = evidence(opened, local, 5, 2)
     scale, shift = local.modulation.scale[5:6], local.modulation.shift[5:6]
@@ -26,7 +26,7 @@ def test_with_one_layer_evidence_is_the_centered_row_of_the_matrix() -> None:
 
 def test_local_evidence_is_that_of_the_matrix_of_the_node() -> None:
     view = random_view("LGAT")
-    opened, local = Opened(view.subject), LocalWeights.of(view.subject)
+    opened, local = LayerView(view.subject), LocalWeights.of(view.subject)
     assert local is not None
     direction = class_direction(opened, 5, 2).view(8, 8)
     scale, shift = local.modulation.scale[5:6], local.modulation.shift[5:6]
@@ -42,14 +42,14 @@ def test_the_direction_is_the_gradient_of_a_bias_of_the_first_layer() -> None:
     bias = model.layers[0].bias
     assert bias is not None
     (expected,) = torch.autograd.grad(logits[1] - logits.mean(), bias)
-    torch.testing.assert_close(class_direction(Opened(subject), 5, 1), expected)
+    torch.testing.assert_close(class_direction(LayerView(subject), 5, 1), expected)
 
 
 def test_between_linear_ends_evidence_goes_through_the_front() -> None:
     view = random_view("LSAGE")
     model = view.subject.layered
     assert model.ends is not None
-    opened, local = Opened(view.subject), LocalWeights.of(view.subject)
+    opened, local = LayerView(view.subject), LocalWeights.of(view.subject)
     direction = class_direction(opened, 5, 0)
     expected = direction @ model.layers[0].weight[0] @ model.ends.front.linear.weight
     torch.testing.assert_close(evidence(opened, local, 5, 0)[0], expected.detach())
@@ -58,7 +58,7 @@ def test_between_linear_ends_evidence_goes_through_the_front() -> None:
 @pytest.mark.parametrize("name", ["GCN", "LGCN:edge", "GAT-FiLM", "MLP"])
 def test_without_a_node_level_nothing_changes(name: str) -> None:
     view = random_view(name)
-    features = features_of(Opened(view.subject), None, 5, 1)
+    features = features_of(LayerView(view.subject), None, 5, 1)
     assert {each.change for each in features} == {"same"}
     assert all(each.effect == 0 for each in features)
 
@@ -69,7 +69,7 @@ def test_only_features_of_the_context_are_listed_with_their_mean() -> None:
     data.x[8, 3] = 2.0
     data.edge_index = torch.tensor([[8, 1, 2], [5, 5, 6]])
     data.feature_names = list("abcdefg")
-    opened = Opened(random_view(data=data).subject)
+    opened = LayerView(random_view(data=data).subject)
     near = {each.name: each for each in features_of(opened, None, 5, 1)}
     assert near["d"].members == 1 and near["d"].value == pytest.approx(2 / 3)  # 8, 1 and 5 itself
     assert "d" not in {each.name for each in features_of(opened, None, 6, 1)}

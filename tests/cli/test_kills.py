@@ -114,7 +114,6 @@ def test_killed_reproduce_has_the_records_of_an_undisturbed_one(tmp_path: Path) 
     assert whole == killed != []
 
 
-@pytest.mark.medium
 @pytest.mark.slow
 def test_a_closed_terminal_saves_as_ctrl_c_does(tmp_path: Path) -> None:
     out = tmp_path / "run"

@@ -9,7 +9,7 @@ from typing import Any
 from nodewise.analysis.predictions import Predictions
 from nodewise.analysis.view import View
 from nodewise.data.toy import toy_graph
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from tests.analysis.subjects import random_view
 
 SCRIPT = "<script>alert(1)</script>"
@@ -28,6 +28,6 @@ def named_view(model: str = "LGCN", **settings: Any) -> View:
 
 
 @cache
-def small(model: str = "LGCN", limit: int = 20_000, **settings: Any) -> Explored:
+def small(model: str = "LGCN", limit: int = 20_000, **settings: Any) -> ExplorerData:
     """A random model on a small graph, whose ids are numbers."""
-    return Explored(random_view(model, toy_graph(60), **settings), limit)
+    return ExplorerData(random_view(model, toy_graph(60), **settings), limit)

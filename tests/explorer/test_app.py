@@ -8,7 +8,7 @@ import pytest
 
 from nodewise.errors import InputError
 from nodewise.explorer import app as module
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.state import State
 from tests.explorer.bodies import body_of
 from tests.explorer.pages import SCRIPT, named_view, small
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.medium
 HERE = {"Origin": "http://localhost"}
 
 
-def client(explored: Explored, name: str = "run") -> Any:
+def client(explored: ExplorerData, name: str = "run") -> Any:
     pytest.importorskip("dash", reason="dash is not installed")
     return module.make_app(explored, name).server.test_client()
 
@@ -43,7 +43,7 @@ def test_the_page_comes_from_this_server_alone() -> None:
 
 
 def test_names_are_text_in_the_page() -> None:
-    page = client(Explored(named_view()), SCRIPT)
+    page = client(ExplorerData(named_view()), SCRIPT)
     assert SCRIPT not in page.get("/").get_data(as_text=True)
 
 

@@ -12,6 +12,6 @@ from tests.explorer.walk import walk
 pytestmark = pytest.mark.medium
 
 
-def test_a_visit(tmp_path: Path) -> None:
+def test_a_browser_can_use_every_control(tmp_path: Path) -> None:
     with served(train(tmp_path / "run", "toy")) as url, chromium() as browser:
         print(walk(Visit(browser, url), tmp_path, 1200, "171"))

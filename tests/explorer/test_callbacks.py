@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.state import State
 from tests.explorer.bodies import body_of
 from tests.explorer.pages import named_view, small
@@ -57,7 +57,7 @@ def test_a_what_if_that_is_not_possible_says_why() -> None:
 
 
 def test_two_nodes_are_shown_side_by_side_as_text() -> None:
-    explored = Explored(named_view())
+    explored = ExplorerData(named_view())
     state = State(node=explored.ids[3], other=explored.ids[4]).query()
     answer = ask(client(explored), "node.children", {"state": state})
     panels = answer.json["response"]["node"]["children"]

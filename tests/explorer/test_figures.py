@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nodewise.explorer import figures
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.state import State
 from tests.explorer.pages import SCRIPT, named_view, small
 
@@ -66,7 +66,7 @@ def test_before_and_after_are_those_of_the_what_if() -> None:
 
 
 def test_names_are_text() -> None:
-    explored = Explored(named_view())
+    explored = ExplorerData(named_view())
     found = explored.node(explored.ids[3])
     drawn = [figures.neighborhood(found, explored.classes), figures.features(found)]
     drawn += [figures.predictions(found)]

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from nodewise.analysis.view import View
 from nodewise.explorer import app
-from nodewise.explorer.explored import LIMIT, Explored
+from nodewise.explorer.explorer_data import LIMIT, ExplorerData
 from nodewise.explorer.state import State
 from nodewise.models.zoo import build_model
 from tests.explorer.test_app import ask
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 NODES, EDGES, FEATURES = 200_000, 1_000_000, 50
 
 
-def large() -> Explored:
+def large() -> ExplorerData:
     """A model with random weights on a random graph."""
     torch.manual_seed(0)
     x, y = torch.rand(NODES, FEATURES), torch.randint(4, (NODES,))
@@ -29,7 +29,7 @@ def large() -> Explored:
     with torch.no_grad():
         for weight in model.parameters():
             weight.normal_(std=0.3)
-    return Explored(View(model, data))
+    return ExplorerData(View(model, data))
 
 
 def test_a_large_graph_opens_with_a_sample_and_says_so() -> None:

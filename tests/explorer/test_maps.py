@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nodewise.explorer import palette
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.maps import map_figure
 from nodewise.explorer.state import COLORINGS, MAPS, State
 from nodewise.report import style
@@ -54,20 +54,20 @@ def test_nodes_without_label_are_drawn_as_such() -> None:
     view = named_view()
     view.subject = replace(view.subject, y=np.where(np.arange(60) < 9, -1, view.subject.y))
     view.predictions.subject = view.subject
-    explored = Explored(view)
+    explored = ExplorerData(view)
     for color in ("label", "correct", "effect"):
         last = map_figure(explored, State(color=color))["data"][-4]
         assert last["name"] == "no label" and last["customdata"] == list(range(9))
 
 
 def test_names_are_text() -> None:
-    text = json.dumps(map_figure(Explored(named_view()), State()))
+    text = json.dumps(map_figure(ExplorerData(named_view()), State()))
     assert SCRIPT not in text and "&lt;script&gt;" in text
 
 
 def test_the_palette_is_that_of_our_plots() -> None:
     assert palette.COLORS[:6] == style.COLORS[:6]
-    assert len({palette.look(i) for i in range(49)}) == 49
+    assert len({palette.color_and_mark(i) for i in range(49)}) == 49
 
 
 def test_text_is_cut_escaped_and_in_one_line() -> None:

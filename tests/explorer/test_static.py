@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.state import SHOWN
 from nodewise.explorer.static import detailed, write_static
 from tests.explorer.pages import SCRIPT, named_view, small
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.medium
 
 
 def test_the_file_has_everything_and_names_are_text(tmp_path: Path) -> None:
-    explored, path = Explored(named_view()), tmp_path / "page.html"
+    explored, path = ExplorerData(named_view()), tmp_path / "page.html"
     assert write_static(explored, SCRIPT, path, details=7) == 7
     text = path.read_text("utf-8")
     assert SCRIPT not in text and "7 of 60 nodes have their details" in text

@@ -13,8 +13,8 @@ from nodewise.models.zoo import ZOO, Row, Sizes, build_model, localized_forms, p
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.testing import assert_parameter_count
 from nodewise.training.recipe import load_recipe
+from tests.graphs import SIX_EDGES
 
-EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
 COUNTS = {
     "GCN": 11_520,
     "GCN-64": 92_160,
@@ -56,19 +56,19 @@ def test_counts_are_those_that_the_paper_prints(name: str) -> None:
 def test_every_row_trains_a_step(name: str) -> None:
     torch.manual_seed(0)
     model = build_model(name, 5, 3, input_dropout=0.3, weight_dropout=0.3)
-    x = torch.randn(int(EDGES.max()) + 1, 5)
-    model(x, EDGES).square().sum().backward()
+    x = torch.randn(int(SIX_EDGES.max()) + 1, 5)
+    model(x, SIX_EDGES).square().sum().backward()
     assert all(weight.grad is not None for weight in model.parameters())
 
 
 def test_the_baselines_are_pygs_own_models() -> None:
-    x = torch.randn(int(EDGES.max()) + 1, 5, dtype=torch.float64)
+    x = torch.randn(int(SIX_EDGES.max()) + 1, 5, dtype=torch.float64)
     ours = build_model("GCN", 5, 3).double()
     reference = GCN(5, 8, num_layers=2, out_channels=3, act=elu, bias=False).double()
     assert isinstance(ours, Classifier)
     for conv, twin in zip(ours.layers, reference.convs, strict=True):
         twin.lin.weight.data = conv.weight.data[0]
-    torch.testing.assert_close(ours(x, EDGES), reference(x, EDGES))
+    torch.testing.assert_close(ours(x, SIX_EDGES), reference(x, SIX_EDGES))
 
     ours = build_model("GAT", 5, 3).double()
     twin = GATConv(5, 8, heads=8, bias=False).double()
@@ -77,7 +77,7 @@ def test_the_baselines_are_pygs_own_models() -> None:
     twin.lin.weight.data = conv.weight.data.flatten(0, 1)
     twin.att_src.data = conv.aggregator.attention.source.data[None]
     twin.att_dst.data = conv.aggregator.attention.target.data[None]
-    torch.testing.assert_close(conv(x, EDGES), twin(x, EDGES))
+    torch.testing.assert_close(conv(x, SIX_EDGES), twin(x, SIX_EDGES))
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:

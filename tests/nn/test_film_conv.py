@@ -18,8 +18,9 @@ from nodewise.testing import (
     assert_kernels_agree,
     assert_renumbering_renumbers,
 )
+from tests.graphs import NINE_EDGES
+from tests.nn.sparse_features import assert_sparse_rows_give_what_dense_ones_give
 
-EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
 FORMS = {
     "gcn": {"aggregator": "gcn"},
     "gat": {"aggregator": "gat", "heads": 3},
@@ -55,7 +56,7 @@ def test_films_act_on_the_sum_as_on_every_message(x: Tensor, form: str, message_
     each = conv_of(form, message=MessageOptions(message_bias, lambda z: z))
     results = []
     for conv in (summed, each):
-        out = conv(x, EDGES)
+        out = conv(x, NINE_EDGES)
         learned = [weight for weight in conv.parameters() if weight.requires_grad]
         results.append([out, *torch.autograd.grad(out.sin().sum(), learned)])
     for ours, truth in zip(*results, strict=True):
@@ -82,7 +83,7 @@ def test_is_pygs_film_conv_where_both_say_the_same(
 ) -> None:
     aggregator = WeightedSum(BlockRule("none", normalization))
     conv = conv_of("gcn", aggregator=aggregator, message=MessageOptions(act=act), scale_start=start)
-    torch.testing.assert_close(conv(x, EDGES), pyg_twin(conv, aggr, act=act)(x, EDGES))
+    torch.testing.assert_close(conv(x, NINE_EDGES), pyg_twin(conv, aggr, act=act)(x, NINE_EDGES))
 
 
 def test_is_pygs_film_conv_on_a_bipartite_graph(x: Tensor) -> None:
@@ -123,16 +124,13 @@ def test_three_nodes_worked_by_hand(aggregator: str, middle: float) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_laws(form: str, x: Tensor) -> None:
     conv = conv_of(form).eval()
-    assert_kernels_agree(conv, x, EDGES)
-    assert_renumbering_renumbers(conv, x, EDGES)
+    assert_kernels_agree(conv, x, NINE_EDGES)
+    assert_renumbering_renumbers(conv, x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_sparse_features_give_what_dense_ones_give(form: str, x: Tensor) -> None:
-    rows = (x * (x > 0.2)).to_sparse_csr()
-    conv = conv_of(form)
-    assert_kernels_agree(conv, rows, EDGES)
-    torch.testing.assert_close(conv(rows, EDGES), conv(rows.to_dense(), EDGES))
+    assert_sparse_rows_give_what_dense_ones_give(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("aggregator", ["gcn", "gat", "gin"])
@@ -147,13 +145,13 @@ def test_a_stack_on_its_receptive_field_equals_the_full_graph(
         .eval()
     )
     features = x.to_sparse_csr() if as_sparse else x
-    assert_field_equals_full_graph(model, features, EDGES, torch.tensor([3, 0]))
+    assert_field_equals_full_graph(model, features, NINE_EDGES, torch.tensor([3, 0]))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_weight_is_global_and_learns(form: str, x: Tensor) -> None:
     conv = conv_of(form)
-    out, modulations = conv(x, EDGES, return_modulations=True)
+    out, modulations = conv(x, NINE_EDGES, return_modulations=True)
     assert len(modulations) == 0
     assert conv.local_parameters() == []
     assert conv.global_parameters() == list(conv.parameters())
@@ -173,9 +171,9 @@ def test_reset_starts_every_weight_anew() -> None:
 @pytest.mark.parametrize("place", ["weight", "message"])
 def test_dropout_places_act_in_training_only(place: str, x: Tensor) -> None:
     conv = conv_of("gcn", drop_rates=DropRates(**{place: 0.5}))
-    assert not torch.equal(conv(x, EDGES), conv(x, EDGES))
+    assert not torch.equal(conv(x, NINE_EDGES), conv(x, NINE_EDGES))
     conv.eval()
-    assert torch.equal(conv(x, EDGES), conv_of("gcn").eval()(x, EDGES))
+    assert torch.equal(conv(x, NINE_EDGES), conv_of("gcn").eval()(x, NINE_EDGES))
 
 
 def test_repr_says_what_it_is() -> None:

@@ -9,8 +9,8 @@ from torch import Tensor
 from nodewise.errors import InputError
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.options import LocalizationOptions
+from tests.graphs import NINE_EDGES
 
-EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
 SUM = 0.3
 
 
@@ -27,7 +27,7 @@ def features() -> Tensor:
 
 def modulations(conv: LocalizedConv, x: Tensor) -> list[Tensor]:
     """Scales, less one, and shifts of all levels."""
-    _, found = conv(x, EDGES, return_modulations=True)
+    _, found = conv(x, NINE_EDGES, return_modulations=True)
     return [part for one in found for part in (one.scale - 1, one.shift)]
 
 
@@ -49,7 +49,7 @@ def test_no_scale_is_farther_from_one_than_the_sum_times_the_largest_weight() ->
     conv, largest = conv_of(SUM), 2.0
     for weight in conv.local_parameters():
         torch.nn.init.uniform_(weight, -largest, largest)
-    _, found = conv(1e3 * features(), EDGES, return_modulations=True)
+    _, found = conv(1e3 * features(), NINE_EDGES, return_modulations=True)
     assert {one.level for one in found} == {"node", "edge", "bias"}
     for one in found:
         ends = 2 if one.level == "edge" else 1
@@ -60,7 +60,7 @@ def test_no_scale_is_farther_from_one_than_the_sum_times_the_largest_weight() ->
 def test_rows_of_zeros_stay_zero_and_have_finite_gradients() -> None:
     conv, x = conv_of(SUM), features()
     x[2], x[4] = 0, 1e-30
-    out, found = conv(x.requires_grad_(), EDGES, return_modulations=True)
+    out, found = conv(x.requires_grad_(), NINE_EDGES, return_modulations=True)
     (out.sum() + sum(one.scale_squares + one.shift_squares for one in found)).backward()
     assert x.grad is not None and x.grad.isfinite().all()
 

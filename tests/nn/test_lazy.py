@@ -19,8 +19,8 @@ from nodewise.models.zoo import ZOO, Row, build_model
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.options import Inits
+from tests.graphs import SIX_EDGES
 
-EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]])
 MAKERS: dict[str, Callable[[int], Any]] = {
     "gcn": lambda width: LocalizedConv(width, 4),
     "bottleneck": lambda width: LocalizedConv(width, 4, "gat", heads=2, bottleneck=3),
@@ -53,7 +53,7 @@ def test_the_first_input_decides_the_shapes(name: str, x: Tensor) -> None:
     waiting = [weight for weight in lazy.parameters() if is_lazy(weight)]
     assert waiting and all(isinstance(weight, UninitializedParameter) for weight in waiting)
     assert list(dict(lazy.named_parameters())) == list(shapes(eager))
-    out = lazy(x, EDGES)
+    out = lazy(x, SIX_EDGES)
     assert shapes(lazy) == shapes(eager) and repr(lazy) == repr(eager)
     assert all(type(weight) is torch.nn.Parameter for weight in lazy.parameters())
     assert all(weight.isfinite().all() for weight in lazy.parameters())
@@ -66,20 +66,20 @@ def test_a_lazy_layer_computes_what_an_eager_one_does(name: str, x: Tensor) -> N
     lazy = MAKERS[name](-1).eval()
     lazy.load_state_dict(eager.state_dict())
     assert shapes(lazy) == shapes(eager) and repr(lazy) == repr(eager)
-    torch.testing.assert_close(lazy.double()(x.double(), EDGES), eager(x.double(), EDGES))
+    torch.testing.assert_close(lazy.double()(x.double(), SIX_EDGES), eager(x.double(), SIX_EDGES))
 
 
 def test_a_weight_that_waited_is_filled_by_its_initializer(x: Tensor) -> None:
     small = Inits(weight="small_uniform", modulator="small_uniform")
     conv = LocalizedConv(-1, 4, bottleneck=2, inits=small)
-    conv(x, EDGES)
+    conv(x, SIX_EDGES)
     for weight in conv.parameters():
         assert 0 < weight.abs().max() <= 0.01
 
 
 def test_sparse_rows_have_a_width_too(x: Tensor) -> None:
     conv = LocalizedConv(-1, 4)
-    conv(x.relu().to_sparse_csr(), EDGES)
+    conv(x.relu().to_sparse_csr(), SIX_EDGES)
     assert conv.in_channels == 6 and conv.weight.shape == (1, 4, 6)
 
 
@@ -104,13 +104,13 @@ def test_copies_of_a_lazy_layer_are_lazy(duplicate: Callable[[Any], Any], x: Ten
     again = duplicate(conv)
     again.reset_parameters()
     assert is_lazy(again.weight) and is_lazy(again.aggregator.target_weight)
-    assert again(x, EDGES).shape == (5, 4)
+    assert again(x, SIX_EDGES).shape == (5, 4)
     assert duplicate is copy or is_lazy(conv.weight)
 
 
 def test_a_lazy_layer_may_change_its_precision(x: Tensor) -> None:
     conv = LocalizedConv(-1, 4).double()
-    assert conv(x.double(), EDGES).dtype == torch.float64
+    assert conv(x.double(), SIX_EDGES).dtype == torch.float64
     assert {weight.dtype for weight in conv.parameters()} == {torch.float64}
 
 
@@ -137,16 +137,16 @@ def test_what_was_loaded_or_set_before_the_first_input_stays(x: Tensor) -> None:
     weight = torch.randn(1, 4, 6)
     conv.load_state_dict({"weight": weight}, strict=False)
     attention = conv.aggregator.attention.source.detach().clone()
-    conv(x, EDGES)
+    conv(x, SIX_EDGES)
     assert torch.equal(conv.weight, weight)
     assert torch.equal(conv.aggregator.attention.source, attention)
 
 
 def test_the_second_input_has_the_width_of_the_first(x: Tensor) -> None:
     conv = LocalizedConv(-1, 4)
-    conv(x, EDGES)
+    conv(x, SIX_EDGES)
     with pytest.raises(InputError, match="x: must have the shape"):
-        conv(x[:, :3], EDGES)
+        conv(x[:, :3], SIX_EDGES)
 
 
 def test_reset_leaves_a_lazy_weight_waiting_and_starts_the_others(x: Tensor) -> None:

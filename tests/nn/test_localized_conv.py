@@ -21,10 +21,10 @@ from nodewise.nn.options import DropRates, Inits, LocalizationOptions, MessageOp
 from nodewise.ops.dispatch import use_kernel
 from nodewise.ops.sparse import SparseRows
 from nodewise.testing import assert_kernels_agree, assert_renumbering_renumbers
-from tests.graphs import edge_lists
+from tests.graphs import NINE_EDGES, edge_lists
 from tests.nn.literal import literal_mean_layer
+from tests.nn.sparse_features import assert_sparse_rows_give_what_dense_ones_give
 
-EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
 ROW_SUM = LocalizationOptions(generator_row_sum=0.3)
 TO_ATTENTION = LocalizationOptions(edge_scale_target="attention")
 FORMS = {
@@ -89,15 +89,12 @@ def test_is_the_paper_s_layer(graph: tuple[Tensor, int], bottleneck: int | None)
 
 @pytest.mark.parametrize("form", FORMS)
 def test_kernels_agree(form: str, x: Tensor) -> None:
-    assert_kernels_agree(conv_of(form), x, EDGES)
+    assert_kernels_agree(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_kernels_agree_on_sparse_features(form: str, x: Tensor) -> None:
-    rows = (x * (x > 0.2)).to_sparse_csr()
-    conv = conv_of(form)
-    assert_kernels_agree(conv, rows, EDGES)
-    torch.testing.assert_close(conv(rows, EDGES), conv(rows.to_dense(), EDGES))
+def test_sparse_features_give_what_dense_ones_give(form: str, x: Tensor) -> None:
+    assert_sparse_rows_give_what_dense_ones_give(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -106,7 +103,7 @@ def test_gradcheck_over_features_and_weights(form: str, x: Tensor) -> None:
     names = [name for name, weight in conv.named_parameters() if weight.requires_grad]
 
     def layer(x: Tensor, *weights: Tensor) -> list[Tensor]:
-        arguments = (x, EDGES, None, True)
+        arguments = (x, NINE_EDGES, None, True)
         out, modulations = functional_call(conv, dict(zip(names, weights, strict=True)), arguments)
         return [
             out,
@@ -119,7 +116,7 @@ def test_gradcheck_over_features_and_weights(form: str, x: Tensor) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_renumbering_renumbers(form: str, x: Tensor) -> None:
-    assert_renumbering_renumbers(conv_of(form), x, EDGES)
+    assert_renumbering_renumbers(conv_of(form), x, NINE_EDGES)
 
 
 @pytest.mark.parametrize("form", ["gin", "row sums"])
@@ -129,16 +126,16 @@ def test_a_localized_bias_is_added_at_every_node(form: str, x: Tensor) -> None:
     torch.nn.init.normal_(conv.bias)
     plain = deepcopy(conv)
     plain.bias = plain.bias_modulator = None
-    out, modulations = conv(x, EDGES, return_modulations=True)
+    out, modulations = conv(x, NINE_EDGES, return_modulations=True)
     (of_bias,) = (one for one in modulations if one.level == "bias")
     expected = (conv.bias.view(conv.heads, -1) * of_bias.scale + of_bias.shift).flatten(1)
-    torch.testing.assert_close(out - plain(x, EDGES), expected)
+    torch.testing.assert_close(out - plain(x, NINE_EDGES), expected)
 
 
 def test_every_parameter_learns(x: Tensor) -> None:
     for form in FORMS:
         conv = conv_of(form)
-        out, modulations = conv(x, EDGES, return_modulations=True)
+        out, modulations = conv(x, NINE_EDGES, return_modulations=True)
         pulled = sum(one.scale_squares for one in modulations)
         pulled = pulled + sum(
             one.attention.sin().sum() for one in modulations if one.attention is not None
@@ -166,9 +163,9 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
     for place in ("weight", "message"):
         torch.manual_seed(1)
         conv = LocalizedConv(5, 4, drop_rates=DropRates(**{place: 0.5})).double()
-        assert not torch.equal(conv(x, EDGES), conv(x, EDGES)), place
+        assert not torch.equal(conv(x, NINE_EDGES), conv(x, NINE_EDGES)), place
         conv.eval()
-        assert torch.equal(conv(x, EDGES), conv(x, EDGES)), place
+        assert torch.equal(conv(x, NINE_EDGES), conv(x, NINE_EDGES)), place
 
 
 @pytest.mark.slow
@@ -176,8 +173,8 @@ def test_dropout_places_act_in_training_only(x: Tensor) -> None:
 def test_weight_dropout_is_right_on_average(x: Tensor, levels: dict[str, bool]) -> None:
     torch.manual_seed(1)
     conv = LocalizedConv(5, 4, drop_rates=DropRates(weight=0.4), **levels).double()
-    mean = torch.stack([conv(x, EDGES) for _ in range(4000)]).mean(0)
-    whole = conv.eval()(x, EDGES)
+    mean = torch.stack([conv(x, NINE_EDGES) for _ in range(4000)]).mean(0)
+    whole = conv.eval()(x, NINE_EDGES)
     assert (mean - whole).abs().max() < 0.1 * whole.abs().max()
 
 
@@ -191,7 +188,7 @@ def test_nodes_drop_entries_of_a_global_weight_each_on_its_own(x: Tensor) -> Non
     for kernel in ("reference", "factored", "fused"):
         torch.manual_seed(3)
         with use_kernel(kernel):
-            results.append(conv(x, EDGES))
+            results.append(conv(x, NINE_EDGES))
     torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
     torch.testing.assert_close(results[2], results[0], rtol=0, atol=1e-10)
 
@@ -202,8 +199,8 @@ def test_edge_weights_scale_messages(x: Tensor) -> None:
     conv = LocalizedConv(5, 4, inits=Inits(modulator="zeros")).double()
     reference = GCNConv(5, 4, bias=False).double()
     reference.lin.weight.data = conv.weight.data[0]
-    weight = torch.rand(EDGES.size(1), dtype=torch.float64, requires_grad=True)
-    ours, expected = conv(x, EDGES, weight), reference(x, EDGES, weight)
+    weight = torch.rand(NINE_EDGES.size(1), dtype=torch.float64, requires_grad=True)
+    ours, expected = conv(x, NINE_EDGES, weight), reference(x, NINE_EDGES, weight)
     torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(
         *(torch.autograd.grad(out.sin().sum(), weight)[0] for out in (ours, expected))
@@ -214,7 +211,7 @@ def test_neighbor_cap_keeps_the_first_by_number(x: Tensor) -> None:
     from nodewise.nn.aggregators import WeightedSum
 
     capped = LocalizedConv(5, 4, WeightedSum(BlockRule("set", "mean", max_neighbors=2))).double()
-    block = capped.block(EDGES, (6, 6))
+    block = capped.block(NINE_EDGES, (6, 6))
     members = [
         sorted(block.neighbors.source[block.neighbors.target == v].tolist()) for v in range(6)
     ]
@@ -224,12 +221,12 @@ def test_neighbor_cap_keeps_the_first_by_number(x: Tensor) -> None:
 
 @pytest.mark.medium
 def test_torch_compile_agrees(x: Tensor) -> None:
-    edges = EDGES[:, EDGES[0] != EDGES[1]]
+    edges = NINE_EDGES[:, NINE_EDGES[0] != NINE_EDGES[1]]
     conv = conv_of("gcn")
     compiled = torch.compile(conv, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(x, edges), conv(x, edges))
     with pytest.raises(RuntimeError, match="without self-loops"):
-        compiled(x, EDGES)
+        compiled(x, NINE_EDGES)
 
 
 def test_sums_may_come_first_where_nothing_happens_to_a_message(x: Tensor) -> None:
@@ -244,7 +241,7 @@ def test_sums_may_come_first_where_nothing_happens_to_a_message(x: Tensor) -> No
             conv.message_act = act  # an activation, even one that does nothing, forbids it
             for rows in (x, SparseRows.from_dense(x)):
                 torch.manual_seed(2)
-                out = conv(rows, EDGES)
+                out = conv(rows, NINE_EDGES)
                 outs.append([out, *torch.autograd.grad(out.sin().sum(), list(conv.parameters()))])
         for other in outs[1:]:
             torch.testing.assert_close(outs[0], other)

@@ -80,7 +80,7 @@ def test_results_are_finite_or_an_error_says_why(case: str, name: str, kernel: s
 
 @pytest.mark.medium
 @pytest.mark.parametrize("case", CASES)
-def test_so_they_are_in_mini_batches(case: str) -> None:
+def test_mini_batches_give_finite_results_or_an_error(case: str) -> None:
     settings = {"epochs": 2, "engine": "minibatch", "batch_size": 256, "fanout": "5,5"}
     is_finite_or_refused(case, "LGCN", settings)
 

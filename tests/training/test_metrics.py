@@ -62,7 +62,7 @@ def test_perfect_and_hopeless() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3, 7])
-def test_they_are_those_of_scikit_learn(classes: int) -> None:
+def test_metrics_equal_those_of_scikit_learn(classes: int) -> None:
     truth, chances = drawn(classes, 300, classes)
     predicted, one = chances.argmax(1), np.eye(classes)[truth]
     found = score(truth, chances)

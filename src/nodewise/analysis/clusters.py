@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from nodewise.analysis.layer_view import LayerView
 from nodewise.analysis.local_weights import LocalWeights
-from nodewise.analysis.opened import Opened
 from nodewise.ops.sparse import Features, SparseRows
 
 _AXES: Final = 10
@@ -64,7 +64,7 @@ class Clusters:
 
 
 def find_clusters(
-    opened: Opened, local: LocalWeights | None, predicted: NDArray[np.int64]
+    opened: LayerView, local: LocalWeights | None, predicted: NDArray[np.int64]
 ) -> Clusters | None:
     """The clusters of the local models on their principal axes; None where there are none.
 
@@ -111,7 +111,7 @@ def _partition(
 
 
 def _describe(
-    opened: Opened,
+    opened: LayerView,
     local: LocalWeights,
     predicted: NDArray[np.int64],
     members: NDArray[np.bool_],
@@ -131,7 +131,7 @@ def _describe(
     )
 
 
-def _lifts(opened: Opened, labels: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def _lifts(opened: LayerView, labels: NDArray[np.int64], count: int) -> NDArray[np.float64]:
     """How much more each feature occurs in the contexts of each cluster, shape (count, features).
 
     The mean over C_v and over the cluster's nodes, less that over all nodes, in standard deviations

@@ -25,8 +25,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nodewise.analysis.layer_view import LayerView, total_and_count
 from nodewise.analysis.local_weights import LocalWeights
-from nodewise.analysis.opened import Opened, total_and_count
 from nodewise.models.classifier import Classifier
 from nodewise.models.linear_ends import LinearEnds
 from nodewise.nn.dense import Dense
@@ -80,7 +80,7 @@ class Feature:
 
 
 def features_of(
-    opened: Opened, local: LocalWeights | None, node: int, predicted: int
+    opened: LayerView, local: LocalWeights | None, node: int, predicted: int
 ) -> list[Feature]:
     """The features that occur in C_v, those that localization changes most first.
 
@@ -105,7 +105,7 @@ def features_of(
 
 
 def evidence(
-    opened: Opened, local: LocalWeights | None, node: int, predicted: int
+    opened: LayerView, local: LocalWeights | None, node: int, predicted: int
 ) -> tuple[Tensor, Tensor]:
     """The evidence of each feature for a class by W and by W_v, shape (features,) each."""
     model = opened.subject.layered
@@ -120,7 +120,7 @@ def evidence(
     return _through_front(before, model.ends), _through_front(after, model.ends)
 
 
-def class_direction(opened: Opened, node: int, predicted: int) -> Tensor:
+def class_direction(opened: LayerView, node: int, predicted: int) -> Tensor:
     """d: the gradient of a class's centered logit, summed over the rows of the first layer.
 
     Args:

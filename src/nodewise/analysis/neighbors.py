@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from nodewise.analysis.opened import Opened
+from nodewise.analysis.layer_view import LayerView
 from nodewise.analysis.predictions import Predictions
 
 
@@ -50,7 +50,7 @@ class Neighbor:
         return asdict(self)
 
 
-def neighbors_of(opened: Opened, predictions: Predictions, node: int) -> list[Neighbor]:
+def neighbors_of(opened: LayerView, predictions: Predictions, node: int) -> list[Neighbor]:
     """The members of C_v, those whose messages the edge level changes most first.
 
     Where an edge is repeated, its end is listed as often.
@@ -75,7 +75,7 @@ def neighbors_of(opened: Opened, predictions: Predictions, node: int) -> list[Ne
 
 
 def _member(
-    opened: Opened,
+    opened: LayerView,
     predictions: Predictions,
     node: int,
     weight: float,

@@ -17,7 +17,7 @@ _CLEARLY = 1.05  # a strength from which a sentence calls a message strengthened
 
 
 @dataclass(frozen=True)
-class Similar:
+class SimilarNode:
     """A node with a similar local model.
 
     Attributes:
@@ -70,7 +70,7 @@ class NodeAnalysis:
     distance: float | None
     distance_rank: int | None
     distance_relative: float | None
-    similar: tuple[Similar, ...]
+    similar: tuple[SimilarNode, ...]
     num_nodes: int
     degree: int
     homophily: float | None

@@ -15,10 +15,10 @@ from nodewise.analysis.clusters import Clusters, find_clusters
 from nodewise.analysis.explain import Explanation, explain
 from nodewise.analysis.features import features_of
 from nodewise.analysis.graph import GraphAnalysis, analyze_graph
+from nodewise.analysis.layer_view import LayerView, total_and_count
 from nodewise.analysis.local_weights import LocalWeights
 from nodewise.analysis.neighbors import neighbors_of
-from nodewise.analysis.node import NodeAnalysis, Similar
-from nodewise.analysis.opened import Opened, total_and_count
+from nodewise.analysis.node import NodeAnalysis, SimilarNode
 from nodewise.analysis.predictions import (
     SWITCHED,
     Predictions,
@@ -85,8 +85,8 @@ class View:
         return self.predictions.probabilities(levels)
 
     @cached_property
-    def _opened(self) -> Opened:
-        return Opened(self.subject)
+    def _opened(self) -> LayerView:
+        return LayerView(self.subject)
 
     @cached_property
     def _local(self) -> LocalWeights | None:
@@ -152,11 +152,11 @@ class View:
     def _prediction(self, node: int, levels: Iterable[str]) -> str:
         return self.subject.class_names[int(self.predictions.classes(levels)[node])]
 
-    def _similar(self, node: int, top: int) -> Iterable[Similar]:
+    def _similar(self, node: int, top: int) -> Iterable[SimilarNode]:
         for other, cosine in [] if self._local is None else self._local.similar(node, top):
             label = self.subject.name_of_class(int(self.subject.y[other]))
             prediction = self._prediction(other, self.levels)
-            yield Similar(self.subject.ids[other], cosine, label, prediction)
+            yield SimilarNode(self.subject.ids[other], cosine, label, prediction)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each node.

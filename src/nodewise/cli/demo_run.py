@@ -45,7 +45,7 @@ def keep_run(runs: Path, page: Path, kept: Path) -> None:
         RunError: Something cannot be written.
     """
     from nodewise.analysis.view import analyze
-    from nodewise.explorer.explored import Explored
+    from nodewise.explorer.explorer_data import ExplorerData
     from nodewise.runs.saved import load_run
 
     best = load_run(runs)
@@ -53,4 +53,4 @@ def keep_run(runs: Path, page: Path, kept: Path) -> None:
         if kept.exists():
             shutil.rmtree(kept)
         shutil.copytree(best.folder, kept)
-    write_explorer(Explored(analyze(best)), "LGCN on the toy graph", page, True, True, _DETAILS)
+    write_explorer(ExplorerData(analyze(best)), "LGCN on the toy graph", page, True, True, _DETAILS)

@@ -105,11 +105,11 @@ def _graph(model: SavedRun, root: Path | None, device: str) -> tuple[Task, Whole
     from nodewise.runs.sources import load_source, split_of
     from nodewise.runs.stored_task import stored_task
     from nodewise.runs.task import Task
-    from nodewise.runs.whole_graph import WholeGraph, open_source
+    from nodewise.runs.whole_graph import WholeGraph, open_training_store
 
     source, name = model.config["graph"], model.config["model"]
     if "store" in source:
-        graph = WholeGraph.of_store(open_source(source))
+        graph = WholeGraph.of_store(open_training_store(source))
         return stored_task(source, name, model.recipe, device), graph
     graph = WholeGraph.of_table(load_source(source, root, model.folder), device)
     data = cast("Data", graph.data)

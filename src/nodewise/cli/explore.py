@@ -14,7 +14,7 @@ from nodewise.cli.pages import check_page, write_explorer
 from nodewise.cli.tables import print_json
 
 if TYPE_CHECKING:
-    from nodewise.explorer.explored import Explored
+    from nodewise.explorer.explorer_data import ExplorerData
 
 Host = Annotated[
     str, typer.Option("--host", help="The address to bind to; others than this machine's are open.")
@@ -90,20 +90,20 @@ def _explored(
     root: Path | None,
     device: str,
     allow_changes: bool,
-) -> Explored:
+) -> ExplorerData:
     from nodewise.analysis.view import analyze
     from nodewise.cli.inspect import graph_to_inspect
-    from nodewise.explorer.explored import Explored
+    from nodewise.explorer.explorer_data import ExplorerData
     from nodewise.runs.saved import load_run
 
     model = load_run(run, device=device, allow_changes=allow_changes)
     graph = graph_to_inspect(model, dataset, files, root)
     graph.data.to(device)
-    return Explored(analyze(model, graph))
+    return ExplorerData(analyze(model, graph))
 
 
 def _serve(
-    explored: Explored, run: Path, host: str, port: int, browser: bool, json: bool, quiet: bool
+    explored: ExplorerData, run: Path, host: str, port: int, browser: bool, json: bool, quiet: bool
 ) -> None:
     """Serve until Ctrl-C."""
     from nodewise.explorer.app import make_app

@@ -108,6 +108,14 @@ def print_graph(graph: GraphAnalysis, top: int) -> None:
     if graph.most_localized is None:
         typer.echo("nothing is localized at nodes, so there are no local weights to compare")
         return
+    _most_localized(graph.most_localized, top)
+    _groups(graph)
+    if graph.clusters is not None:
+        _clusters(graph.clusters)
+
+
+def _most_localized(nodes: pd.DataFrame, top: int) -> None:
+    """Print the nodes whose weights differ most from the global ones."""
     _table(
         "most localized",
         ("distance", "degree", "homophily", "label", "prediction"),
@@ -120,9 +128,13 @@ def print_graph(graph: GraphAnalysis, top: int) -> None:
                 row.label if isinstance(row.label, str) else "-",
                 row.prediction,
             )
-            for row in graph.most_localized.head(top).itertuples()
+            for row in nodes.head(top).itertuples()
         ],
     )
+
+
+def _groups(graph: GraphAnalysis) -> None:
+    """Print the distances of groups of nodes, and what they go with."""
     _table(
         "mean distance",
         ("nodes", "mean", "median"),
@@ -136,8 +148,6 @@ def print_graph(graph: GraphAnalysis, top: int) -> None:
         ("rank correlation",),
         [(name, f"{value:.2f}") for name, value in graph.correlations.items()],
     )
-    if graph.clusters is not None:
-        _clusters(graph.clusters)
 
 
 def _changed(first: str, nodes: pd.DataFrame, top: int) -> None:

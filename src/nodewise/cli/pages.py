@@ -11,7 +11,7 @@ from nodewise.io import writing
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from nodewise.explorer.explored import Explored
+    from nodewise.explorer.explorer_data import ExplorerData
 
 
 def check_page(path: Path, option: str) -> None:
@@ -34,7 +34,7 @@ def check_page(path: Path, option: str) -> None:
 
 
 def write_explorer(
-    explored: Explored,
+    explored: ExplorerData,
     name: str,
     path: Path,
     tsne: bool,
@@ -65,7 +65,7 @@ def write_explorer(
         return write_static(explored, name, path, details or DETAILS, layouts)
 
 
-def _lay_out(explored: Explored, key: str, progress: Progress) -> bool:
+def _lay_out(explored: ExplorerData, key: str, progress: Progress) -> bool:
     from nodewise.experiments.plane import STAGES
 
     bar = progress.add_task(f"t-SNE of {explored.maps[key]}", total=STAGES)

@@ -142,12 +142,12 @@ def _graph(
     """The graph that is asked for; a store's stays in its files."""
     from nodewise.data.stores.meta import is_store
     from nodewise.data.stores.store import GraphStore
-    from nodewise.runs.whole_graph import WholeGraph, open_source
+    from nodewise.runs.whole_graph import WholeGraph, open_training_store
 
     if dataset is not None and not files and is_store(Path(dataset)):
         return WholeGraph.of_store(GraphStore.open(dataset))
     if dataset is None and not files and "store" in model.config["graph"]:
-        return WholeGraph.of_store(open_source(model.config["graph"]))
+        return WholeGraph.of_store(open_training_store(model.config["graph"]))
     graph = graph_of_run(model, dataset, files, root)
     if files and not quiet:
         typer.echo(str(graph.summary))

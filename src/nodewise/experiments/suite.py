@@ -235,15 +235,15 @@ def run_folder(results: Path, dataset: str, model: str, variant: str, seed: int)
 def job_of(results: Path, dataset: str, model: str, variant: Variant, seed: int) -> Job:
     """One run of a cell."""
     recipe = variant.recipe_of(model)
-    about = (
+    job = Job(
         variant.source(dataset, seed),
         model,
         seed,
         run_folder(results, dataset, model, variant.name, seed),
-        recipe,
-        variant.settings_of(dataset, model),
+        recipe=recipe,
+        settings=variant.settings_of(dataset, model),
     )
-    return AutoJob(*about, budget=variant.budget_of(dataset)) if is_auto(recipe) else Job(*about)
+    return AutoJob(**vars(job), budget=variant.budget_of(dataset)) if is_auto(recipe) else job
 
 
 def run_key(job: Job) -> tuple[str, str, str, int]:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from nodewise import look
+from nodewise import colors
 from nodewise.errors import InputError
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.security import secure
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ASSETS: Final = Path(__file__).parent / "assets"
 _PAGE = f"""<!DOCTYPE html>
 <html lang="en">
-<head>{{%metas%}}<title>{{%title%}}</title>{{%favicon%}}<style>{look.CSS}</style>{{%css%}}</head>
+<head>{{%metas%}}<title>{{%title%}}</title>{{%favicon%}}<style>{colors.CSS}</style>{{%css%}}</head>
 <body>{{%app_entry%}}<footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer></body>
 </html>"""
 
@@ -33,7 +33,7 @@ def need_dash() -> None:
         raise InputError("explore", "needs the package dash", way_out="pip install dash")
 
 
-def make_app(explored: Explored, name: str, host: str = "127.0.0.1") -> Dash:
+def make_app(explored: ExplorerData, name: str, host: str = "127.0.0.1") -> Dash:
     """The application; it answers requests that come from its own page only.
 
     Args:

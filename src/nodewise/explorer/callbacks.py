@@ -16,7 +16,7 @@ from dash.exceptions import PreventUpdate
 
 from nodewise.errors import NodewiseError
 from nodewise.explorer import figures, layout, maps, panels, tables, words
-from nodewise.explorer.explored import Explored, Numbers
+from nodewise.explorer.explorer_data import ExplorerData, Numbers
 from nodewise.explorer.state import SHOWN, State
 
 # The controls, and the part of the state that each shows.
@@ -34,7 +34,7 @@ CONTROLS: Final = {
 _AROUND: Final = {"type": "neighborhood", "place": ALL}
 
 
-def register(app: Dash, explored: Explored) -> None:
+def register(app: Dash, explored: ExplorerData) -> None:
     """Add all callbacks to an application."""
     _keep_state(app, explored)
     _lay_out(app, explored)
@@ -44,7 +44,7 @@ def register(app: Dash, explored: Explored) -> None:
     _answer(app, explored)
 
 
-def _keep_state(app: Dash, explored: Explored) -> None:
+def _keep_state(app: Dash, explored: ExplorerData) -> None:
     @app.callback(
         Output("state", "data"),
         Output("url", "search"),
@@ -71,7 +71,7 @@ def _keep_state(app: Dash, explored: Explored) -> None:
         return [address, changed, message, *options, None, *updates(shown(state), values)]
 
 
-def _changed(explored: Explored, here: State, values: list[Any], before: str | None) -> State:
+def _changed(explored: ExplorerData, here: State, values: list[Any], before: str | None) -> State:
     """The state after what the user did: the address itself, a click on a node, or a control."""
     trigger, value = ctx.triggered_id, ctx.triggered[0]["value"] if ctx.triggered else None
     if trigger is None or trigger == "url":
@@ -104,7 +104,7 @@ def updates(wanted: Sequence[Any], there: Sequence[Any]) -> list[Any]:
     return [no_update if new == old else new for new, old in zip(wanted, there, strict=True)]
 
 
-def picked_node(explored: Explored, trigger: Any, value: Any) -> str | None:
+def picked_node(explored: ExplorerData, trigger: Any, value: Any) -> str | None:
     """The id of the node that was clicked; None where it was none, or a figure only appeared."""
     if not value:
         return None
@@ -116,7 +116,7 @@ def picked_node(explored: Explored, trigger: Any, value: Any) -> str | None:
     return explored.ids[found] if trigger == "map" else str(found)
 
 
-def known(explored: Explored, state: State) -> tuple[State, str]:
+def known(explored: ExplorerData, state: State) -> tuple[State, str]:
     """The state without nodes that are not there, and a message that says so."""
     missing: dict[str, Any] = {}
     messages = []
@@ -130,7 +130,7 @@ def known(explored: Explored, state: State) -> tuple[State, str]:
     return replace(state, **missing), " ".join(messages)
 
 
-def _lay_out(app: Dash, explored: Explored) -> None:
+def _lay_out(app: Dash, explored: ExplorerData) -> None:
     @app.callback(
         Output("progress", "children"),
         Output("tick", "disabled"),
@@ -151,7 +151,7 @@ def _lay_out(app: Dash, explored: Explored) -> None:
         return layout.progress(progress), progress.ended, progress.stage
 
 
-def _draw_map(app: Dash, explored: Explored) -> None:
+def _draw_map(app: Dash, explored: ExplorerData) -> None:
     @app.callback(
         Output("map", "figure"),
         Output("map", "selectedData"),
@@ -186,7 +186,7 @@ def _draw_map(app: Dash, explored: Explored) -> None:
         return patch
 
 
-def _list_nodes(app: Dash, explored: Explored) -> None:
+def _list_nodes(app: Dash, explored: ExplorerData) -> None:
     @app.callback(Output("table", "children"), Input("map", "selectedData"), Input("show", "value"))  # type: ignore[untyped-decorator, unused-ignore]
     def list_nodes(selected: Any, show: str) -> Any:
         numbers = listed(explored, show, selected)
@@ -204,7 +204,7 @@ def _list_nodes(app: Dash, explored: Explored) -> None:
         return dcc.send_string(rows.to_csv(index=False), "nodes.csv")
 
 
-def listed(explored: Explored, show: str, selected: Any) -> Numbers:
+def listed(explored: ExplorerData, show: str, selected: Any) -> Numbers:
     """The nodes of the table: those in the lasso, else all of the filter."""
     numbers = explored.chosen(show)
     if not (selected or {}).get("points"):
@@ -218,7 +218,7 @@ def _what(show: str, selected: Any) -> str:
     return SHOWN[show].removeprefix("all ") + inside
 
 
-def _show_nodes(app: Dash, explored: Explored) -> None:
+def _show_nodes(app: Dash, explored: ExplorerData) -> None:
     @app.callback(
         Output("node", "children"),
         Output("drawn", "data"),
@@ -234,7 +234,7 @@ def _show_nodes(app: Dash, explored: Explored) -> None:
         return [panels.panel(explored, id, place) for id, place in places if id], chosen
 
 
-def _answer(app: Dash, explored: Explored) -> None:
+def _answer(app: Dash, explored: ExplorerData) -> None:
     @app.callback(
         Output("what-if", "hidden"),
         Output("answer", "children"),

@@ -11,7 +11,7 @@ from nodewise.analysis.neighbors import Neighbor
 from nodewise.analysis.node import NodeAnalysis
 from nodewise.analysis.what_if import WhatIf
 from nodewise.explorer.maps import CLEAR, MODEBAR
-from nodewise.explorer.palette import COLORS, GRAY, look, plain
+from nodewise.explorer.palette import COLORS, GRAY, color_and_mark, plain
 
 Figure = dict[str, Any]
 NEIGHBORS: Final = 30
@@ -34,14 +34,14 @@ def neighborhood(node: NodeAnalysis, classes: Sequence[str]) -> Figure:
     members = [each for each in node.neighbors if str(each.id) != str(node.id)][:NEIGHBORS]
     angles = [2 * pi * i / max(1, len(members)) + pi / 2 for i in range(len(members))]
     at = [(cos(angle), sin(angle)) for angle in angles]
-    looks = [look(classes.index(each.prediction)) for each in members]
+    looks = [color_and_mark(classes.index(each.prediction)) for each in members]
     around = _points(at, looks, 12) | {
         "text": [plain(each.id, 12) for each in members],
         "hovertext": [_about(each) for each in members],
         "customdata": [str(each.id) for each in members],
         "textposition": ["top center" if y >= 0 else "bottom center" for _, y in at],
     }
-    middle = _points([(0.0, 0.0)], [look(classes.index(node.prediction))], 22)
+    middle = _points([(0.0, 0.0)], [color_and_mark(classes.index(node.prediction))], 22)
     middle |= {"text": [f"<b>{plain(node.id, 12)}</b>"], "textposition": "bottom center"}
     middle |= {"hovertext": [plain(f"{node.id}: {node.prediction}")]}
     axis = {"visible": False, "range": [-1.45, 1.45], "fixedrange": True}

@@ -10,12 +10,12 @@ from dash import dcc, html
 from nodewise.experiments.plane import STAGES
 from nodewise.explorer.background import TsneProgress
 from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.state import LAYOUTS, SHOWN
 from nodewise.explorer.words import HELP, summary
 
 
-def page(explored: Explored, name: str) -> Any:
+def page(explored: ExplorerData, name: str) -> Any:
     """The whole page.
 
     Args:
@@ -51,7 +51,7 @@ def progress(found: TsneProgress) -> list[Any]:
     return [html.P([text, html.Progress(value=str(found.stage), max=str(STAGES), **label)])]
 
 
-def _controls(explored: Explored) -> Any:
+def _controls(explored: ExplorerData) -> Any:
     return html.Div(
         [
             _choice("which", "Map of", explored.maps),
@@ -106,7 +106,7 @@ def _table() -> Any:
     )
 
 
-def _what_if(explored: Explored) -> Any:
+def _what_if(explored: ExplorerData) -> Any:
     levels = [{"value": level, "label": f"{level} level"} for level in explored.view.levels]
     return html.Section(
         [

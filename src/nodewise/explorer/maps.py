@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from nodewise.explorer.density import NAME, density, spots
-from nodewise.explorer.explored import EFFECTS, Explored, Numbers
-from nodewise.explorer.palette import COLORS, GRAY, SCALE, look, plain
+from nodewise.explorer.explorer_data import EFFECTS, ExplorerData, Numbers
+from nodewise.explorer.palette import COLORS, GRAY, SCALE, color_and_mark, plain
 from nodewise.explorer.state import COLORINGS, State
 
 Trace = dict[str, Any]
@@ -30,7 +30,7 @@ _SMALL, _SMALLEST, _MARKED = 7, 4, 20
 _MANY: Final = 5_000  # nodes that are drawn smallest: seen one by one, and painted faster
 
 
-def map_figure(explored: Explored, state: State) -> dict[str, Any]:
+def map_figure(explored: ExplorerData, state: State) -> dict[str, Any]:
     """The map of a state: nodes in their colors, the global model, and the chosen nodes last."""
     drawn, places = explored.drawn(state.show), explored.places(state)
     traces = colored(explored, state.color, drawn)
@@ -50,7 +50,7 @@ def placed(trace: Trace, places: Any) -> Trace:
     return {"x": np.round(x, 5).tolist(), "y": np.round(y, 5).tolist()}
 
 
-def colored(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
+def colored(explored: ExplorerData, color: str, drawn: Numbers) -> list[Trace]:
     """Traces without coordinates: one for each group of nodes, or one with a color scale."""
     size = _SMALL if len(explored.ids) <= _MANY else _SMALLEST
     make = _groups if color in _GROUPS else _scaled
@@ -60,7 +60,7 @@ def colored(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     return traces
 
 
-def _groups(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
+def _groups(explored: ExplorerData, color: str, drawn: Numbers) -> list[Trace]:
     names = _names(explored, color)[drawn]
     groups = [*(_GROUPS[color] or explored.classes)]
     groups += [name for name in (_MISSING,) if name in names and name not in groups]
@@ -71,7 +71,7 @@ def _groups(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
     ]
 
 
-def _names(explored: Explored, color: str) -> Any:
+def _names(explored: ExplorerData, color: str) -> Any:
     column = explored.frame[color]
     if color == "correct":
         column = column.map(_CORRECT)
@@ -79,13 +79,13 @@ def _names(explored: Explored, color: str) -> Any:
 
 
 def _group(name: str, number: int, nodes: Numbers, color: str) -> Trace:
-    shade, mark = look(number if _GROUPS[color] is None else _OF_EFFECTS.get(name, 6))
+    shade, mark = color_and_mark(number if _GROUPS[color] is None else _OF_EFFECTS.get(name, 6))
     if name == _MISSING:
         shade, mark = GRAY, "circle-open"
     return _trace(name, nodes, {"color": shade, "symbol": mark})
 
 
-def _scaled(explored: Explored, color: str, drawn: Numbers) -> list[Trace]:
+def _scaled(explored: ExplorerData, color: str, drawn: Numbers) -> list[Trace]:
     values = explored.frame[color].to_numpy(float)[drawn]
     title = COLORINGS[color]
     if color == "degree":
@@ -114,7 +114,7 @@ def _trace(name: str, nodes: Numbers, marker: dict[str, Any]) -> Trace:
     }
 
 
-def global_model(explored: Explored, state: State) -> list[Trace]:
+def global_model(explored: ExplorerData, state: State) -> list[Trace]:
     """The mark of the global model among the local ones; nothing on another map."""
     if state.map != "local":
         return []
@@ -129,7 +129,7 @@ def global_model(explored: Explored, state: State) -> list[Trace]:
     return [_mark([x], [y], [text], star) | {"name": text, "showlegend": True}]
 
 
-def chosen(explored: Explored, state: State) -> Trace:
+def chosen(explored: ExplorerData, state: State) -> Trace:
     """Rings around the chosen nodes, also those that the sample or the filter leaves out."""
     known = [name for name in (state.node, state.other) if name in explored.known]
     numbers = [explored.number(name) for name in known]
@@ -154,7 +154,7 @@ def _mark(
     }
 
 
-def class_labels(explored: Explored, places: Any, drawn: Numbers) -> list[dict[str, Any]]:
+def class_labels(explored: ExplorerData, places: Any, drawn: Numbers) -> list[dict[str, Any]]:
     """The names of the predicted classes, each where it is dense and denser than others."""
     classes = explored.frame["prediction"].to_numpy()[drawn]
     groups = {name: places[drawn[classes == name]] for name in explored.classes}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from nodewise import look as shared
+from nodewise import colors
 
-COLORS: Final = (*shared.COLORS, "#888888")  # gray is seen on dark pages, too; black is not
+COLORS: Final = (*colors.COLORS, "#888888")  # gray is seen on dark pages, too; black is not
 MARKS: Final = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
 GRAY: Final = "#888888"
 SCALE: Final = "Cividis"
 
 
-def look(number: int) -> tuple[str, str]:
+def color_and_mark(number: int) -> tuple[str, str]:
     """The color and the mark of a class; 49 classes differ in one of them."""
     turn, color = divmod(number, len(COLORS))
     return COLORS[color], MARKS[(color + turn) % len(MARKS)]

@@ -8,11 +8,11 @@ from dash import dcc, html
 
 from nodewise.explorer import words
 from nodewise.explorer.buttons import BUTTONS
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 from nodewise.explorer.tables import members
 
 
-def panel(explored: Explored, id: str, place: str) -> Any:
+def panel(explored: ExplorerData, id: str, place: str) -> Any:
     """All that is said of a node.
 
     Args:

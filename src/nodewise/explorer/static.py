@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from nodewise import look
+from nodewise import colors
 from nodewise.explorer import maps, words
 from nodewise.explorer.buttons import BUTTONS, MAP_BUTTONS
 from nodewise.explorer.density import density
-from nodewise.explorer.explored import Explored, Numbers
+from nodewise.explorer.explorer_data import ExplorerData, Numbers
 from nodewise.explorer.state import LAYOUTS, SHOWN, State
 from nodewise.io import replacing
 
@@ -26,7 +26,7 @@ _FILES: Final = Path(__file__).parent / "static_page"
 
 
 def write_static(
-    explored: Explored,
+    explored: ExplorerData,
     name: str,
     path: Path,
     details: int = DETAILS,
@@ -54,7 +54,7 @@ def write_static(
         SUMMARY=escape(words.summary(explored)),
         DETAILS=escape(_about(explored, len(chosen))),
         HELP=escape(words.HELP),
-        STYLE=look.CSS + _asset("explorer.css"),
+        STYLE=colors.CSS + _asset("explorer.css"),
         DATA=_json(page_data(explored, chosen, layouts)),
         PLOTLY=scripts[0],
         SAVE=scripts[1],
@@ -70,7 +70,7 @@ def _asset(name: str) -> str:
     return (_ASSETS / name).read_text("utf-8")
 
 
-def detailed(explored: Explored, count: int) -> Numbers:
+def detailed(explored: ExplorerData, count: int) -> Numbers:
     """The nodes whose details the file has: of the spoiled, the corrected and all nodes in turn.
 
     Of each kind the most localized come first.
@@ -83,7 +83,7 @@ def detailed(explored: Explored, count: int) -> Numbers:
     return np.array([node for node in order if node >= 0][:count], np.int64)
 
 
-def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> dict[str, Any]:
+def page_data(explored: ExplorerData, chosen: Numbers, layouts: Sequence[str]) -> dict[str, Any]:
     """The data that the script of the file draws."""
     scenes = {f"{key} {layout}": State(key, layout) for key in explored.maps for layout in layouts}
     return {
@@ -109,16 +109,16 @@ def page_data(explored: Explored, chosen: Numbers, layouts: Sequence[str]) -> di
     }
 
 
-def _everywhere(explored: Explored) -> Numbers:
+def _everywhere(explored: ExplorerData) -> Numbers:
     """The nodes that any filter draws."""
     return np.unique(np.concatenate([explored.drawn(show) for show in SHOWN]))
 
 
-def _skeletons(explored: Explored, color: str) -> list[maps.Trace]:
+def _skeletons(explored: ExplorerData, color: str) -> list[maps.Trace]:
     return maps.colored(explored, color, _everywhere(explored))
 
 
-def _scene(explored: Explored, state: State) -> dict[str, Any]:
+def _scene(explored: ExplorerData, state: State) -> dict[str, Any]:
     """A map: the places of nodes and names, the density, and the mark of the global model."""
     places, drawn = explored.places(state), {show: explored.drawn(show) for show in SHOWN}
     return {
@@ -131,7 +131,7 @@ def _scene(explored: Explored, state: State) -> dict[str, Any]:
     }
 
 
-def _rows(explored: Explored) -> dict[str, Any]:
+def _rows(explored: ExplorerData) -> dict[str, Any]:
     """The cells of the table by node, and the order of the nodes in it."""
     order = explored.chosen("all")
     listed = order[np.isin(order, _everywhere(explored))]
@@ -139,7 +139,7 @@ def _rows(explored: Explored) -> dict[str, Any]:
     return {"order": listed.tolist(), "cells": cells}
 
 
-def _details(explored: Explored, id: str) -> dict[str, Any]:
+def _details(explored: ExplorerData, id: str) -> dict[str, Any]:
     found = explored.node(id)
     drawn = words.figures_of(found, explored.classes)
     notes = {key: words.note(key, found) for key in drawn}
@@ -152,7 +152,7 @@ def _details(explored: Explored, id: str) -> dict[str, Any]:
     }
 
 
-def _about(explored: Explored, count: int) -> str:
+def _about(explored: ExplorerData, count: int) -> str:
     """Which nodes have details, as a sentence."""
     if count == len(explored.ids):
         return "Every node has its details here."

@@ -9,11 +9,11 @@ from typing import Any
 from dash import html
 
 from nodewise.analysis.node import NodeAnalysis
-from nodewise.explorer.explored import Explored, Numbers
+from nodewise.explorer.explorer_data import ExplorerData, Numbers
 from nodewise.explorer.words import CLASSES, COLUMNS, MEMBERS, ROWS, member_rows
 
 
-def nodes(explored: Explored, numbers: Numbers, what: str) -> list[Any]:
+def nodes(explored: ExplorerData, numbers: Numbers, what: str) -> list[Any]:
     """The classes of some nodes, and the first of them with a button each.
 
     Args:
@@ -31,7 +31,7 @@ def nodes(explored: Explored, numbers: Numbers, what: str) -> list[Any]:
     ]
 
 
-def members(explored: Explored, found: NodeAnalysis) -> Any:
+def members(explored: ExplorerData, found: NodeAnalysis) -> Any:
     """The messages that a node receives as a table, closed until it is asked for.
 
     Args:

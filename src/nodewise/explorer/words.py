@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nodewise.analysis.node import NodeAnalysis
 from nodewise.explorer import figures
-from nodewise.explorer.explored import Explored
+from nodewise.explorer.explorer_data import ExplorerData
 
 ROWS: Final = 100  # of a table
 COLUMNS: Final = {
@@ -48,7 +48,7 @@ LEGEND: Final = (
 )
 
 
-def summary(explored: Explored) -> str:
+def summary(explored: ExplorerData) -> str:
     """How many nodes there are, and how many predictions localization changed to right or wrong."""
     count, levels = explored.frame["effect"].value_counts(), explored.view.levels
     right, wrong = (int(count.get(name, 0)) for name in ("corrected", "spoiled"))
@@ -62,7 +62,7 @@ def summary(explored: Explored) -> str:
     )
 
 
-def sampled(explored: Explored, show: str) -> str:
+def sampled(explored: ExplorerData, show: str) -> str:
     """What the map leaves out; "" where it draws all nodes of the filter."""
     drawn, there = len(explored.drawn(show)), len(explored.chosen(show))
     return f"A random sample of {drawn:,} of {there:,} nodes is drawn." if drawn < there else ""
@@ -84,19 +84,19 @@ def of_node(found: NodeAnalysis) -> dict[str, str]:
 def figures_of(found: NodeAnalysis, classes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The figures about a node, by their keys in `TITLES`."""
     drawn = {"predictions": figures.predictions(found), "features": figures.features(found)}
-    if len(found.neighbors) > cut(found):
+    if len(found.neighbors) > self_messages(found):
         drawn["neighborhood"] = figures.neighborhood(found, classes)
     return drawn
 
 
-def cut(found: NodeAnalysis) -> int:
+def self_messages(found: NodeAnalysis) -> int:
     """How often the node is a member of its own context."""
     return sum(str(each.id) == str(found.id) for each in found.neighbors)
 
 
 def left_out(found: NodeAnalysis) -> str:
     """How many members of a context are not drawn; "" where all are."""
-    there = len(found.neighbors) - cut(found)
+    there = len(found.neighbors) - self_messages(found)
     if there <= figures.NEIGHBORS:
         return ""
     return f" Drawn are {figures.NEIGHBORS} of {there:,}: those that it changes most."

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from nodewise.nn.block import Block, BlockRule, build_part
 
-_EDGES_AT_ONCE = 1 << 22  # for the masses, which need no rows of features
+_EDGES_AT_ONCE = 1 << 22  # for weighted degrees, which need no rows of features
 
 
 class EdgesByTarget(Protocol):
@@ -44,7 +44,7 @@ class GraphParts:
     def __init__(self, graph: EdgesByTarget, dtype: torch.dtype, device: torch.device) -> None:
         self.graph, self.dtype, self.device = graph, dtype, device
         self.num_nodes = len(graph.colptr) - 1
-        self._masses: dict[BlockRule, Tensor] = {}
+        self._degrees: dict[BlockRule, Tensor] = {}
 
     def cuts(self, most: int) -> Iterator[range]:
         """Consecutive targets that are `most` together with their edges; at least one at a time.
@@ -75,10 +75,10 @@ class GraphParts:
         n_id, local = torch.unique(torch.cat([source, numbers]), return_inverse=True)
         edges = torch.stack([local[: source.numel()], target]).to(self.device)
         itself = local[source.numel() :].to(self.device)
-        mass = None
+        degree = None
         if rule.normalization == "symmetric":
-            mass = self._mass(rule)[n_id].to(self.device)
-        return build_part(edges, weight, itself, n_id.numel(), rule, self.dtype, mass), n_id
+            degree = self._degree(rule)[n_id].to(self.device)
+        return build_part(edges, weight, itself, n_id.numel(), rule, self.dtype, degree), n_id
 
     def _edges(self, nodes: range) -> tuple[Tensor, Tensor, Tensor | None]:
         """Sources, targets counted from the first of these nodes on, and weights on the device."""
@@ -91,17 +91,17 @@ class GraphParts:
         weight = torch.from_numpy(np.array(given[edges]))
         return source, target, weight.to(self.device, self.dtype)
 
-    def _mass(self, rule: BlockRule) -> Tensor:
+    def _degree(self, rule: BlockRule) -> Tensor:
         """The sum of weights over each C_v before normalization, on the CPU, shape (N,)."""
-        if rule not in self._masses:
+        if rule not in self._degrees:
             plain, found = replace(rule, normalization="none"), []
             for nodes in self.cuts(_EDGES_AT_ONCE):
                 source, target, weight = self._edges(nodes)
                 # Sources keep their numbers in the graph here, since no rows are taken.
                 edges, itself = torch.stack([source, target]), torch.arange(self.num_nodes)
-                own = itself[nodes.start : nodes.stop]
+                targets = itself[nodes.start : nodes.stop]
                 weight = None if weight is None else weight.cpu()
-                part = build_part(edges, weight, own, self.num_nodes, plain, self.dtype)
-                found.append(part.mass(self.dtype))
-            self._masses[rule] = torch.cat(found)
-        return self._masses[rule]
+                part = build_part(edges, weight, targets, self.num_nodes, plain, self.dtype)
+                found.append(part.weighted_degree(self.dtype))
+            self._degrees[rule] = torch.cat(found)
+        return self._degrees[rule]

@@ -100,11 +100,11 @@ class Block:
         of_targets = None if torch.equal(nodes, targets) else where[edge.numel() :]
         return Block(neighbors, coefficient, of_targets), nodes
 
-    def mass(self, dtype: torch.dtype) -> Tensor:
+    def weighted_degree(self, dtype: torch.dtype) -> Tensor:
         """The sum of the edges' weights over C_v, shape (targets,)."""
         if self.coefficient is None:
             return self.neighbors.degree.to(dtype)
-        return _mass(self.coefficient, self.neighbors)
+        return _weighted_degree(self.coefficient, self.neighbors)
 
     def rows_of_targets(self, x: Tensor) -> Tensor:
         """The targets' rows among the sources'."""
@@ -151,23 +151,23 @@ def _first_by_number(
 
 
 def _normalize(
-    weight: Tensor, neighbors: Neighborhood, rule: BlockRule, itself: Tensor, mass: Tensor | None
+    weight: Tensor, neighbors: Neighborhood, rule: BlockRule, itself: Tensor, degree: Tensor | None
 ) -> Tensor:
     if rule.normalization == "none":
         return weight
     if rule.normalization == "count":
         return weight / neighbors.degree[neighbors.target]
     if rule.normalization == "mean":
-        total = _mass(weight, neighbors)
+        total = _weighted_degree(weight, neighbors)
         return weight / total.masked_fill(total == 0, 1)[neighbors.target]
-    total = _mass(weight, neighbors) if mass is None else mass
+    total = _weighted_degree(weight, neighbors) if degree is None else degree
     _check_degree(total)
     root = total.pow(-0.5)
     root = root.masked_fill(root == float("inf"), 0)
     return root[neighbors.source] * weight * root[itself][neighbors.target]
 
 
-def _mass(weight: Tensor, neighbors: Neighborhood) -> Tensor:
+def _weighted_degree(weight: Tensor, neighbors: Neighborhood) -> Tensor:
     """The sum of weights over C_v."""
     return weight.new_zeros(neighbors.num_targets).index_add(0, neighbors.target, weight)
 
@@ -213,7 +213,7 @@ def build_part(
     num_sources: int,
     rule: BlockRule,
     dtype: torch.dtype,
-    mass: Tensor | None = None,
+    degree: Tensor | None = None,
 ) -> Block:
     """The block of some targets only, from all edges that lead to them.
 
@@ -227,10 +227,10 @@ def build_part(
         num_sources: How many sources there are.
         rule: Which nodes belong to C_v, and the weights of the edges.
         dtype: The type of weights.
-        mass: For symmetric normalization, `Block.mass` of each source under the same rule without
-            normalization.
+        degree: For symmetric normalization, `Block.weighted_degree` of each source under the same
+            rule without normalization.
     """
-    block = _build(edge_index, edge_weight, itself, num_sources, rule, dtype, mass)
+    block = _build(edge_index, edge_weight, itself, num_sources, rule, dtype, degree)
     are_all = num_sources == itself.numel() and bool((itself.diff() == 1).all())
     return block if are_all else replace(block, targets=itself)
 
@@ -242,7 +242,7 @@ def _build(
     num_sources: int,
     rule: BlockRule,
     dtype: torch.dtype,
-    mass: Tensor | None = None,
+    degree: Tensor | None = None,
 ) -> Block:
     """The block of targets of which `itself` says which sources they are, or would be."""
     sizes = (itself.numel(), num_sources)
@@ -259,7 +259,7 @@ def _build(
         chosen = neighbors.edge_id[first]
         edges, edge_id, weight = edges[:, chosen], edge_id[chosen], weight[chosen]
         neighbors = Neighborhood.from_edges(edges, *sizes)
-    weight = _normalize(weight[neighbors.edge_id], neighbors, rule, itself, mass)
+    weight = _normalize(weight[neighbors.edge_id], neighbors, rule, itself, degree)
     all_ones = rule.normalization == "none" and edge_weight is None and rule.self_weight == 1
     neighbors = replace(neighbors, edge_id=edge_id[neighbors.edge_id])
     return Block(neighbors, None if all_ones else weight)

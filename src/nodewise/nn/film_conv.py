@@ -78,8 +78,18 @@ class FilmConv(BaseConv):
         scale_start: float = 1.0,
         **kwargs: Any,
     ) -> None:
-        shared = (bias, message, drop_rates, inits, kwargs)
-        super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
+        super().__init__(
+            in_channels,
+            out_channels,
+            aggregator,
+            heads=heads,
+            concat=concat,
+            bias=bias,
+            message=message,
+            drop_rates=drop_rates,
+            inits=inits,
+            arguments=kwargs,
+        )
         self.scale_start = scale_start
         shape = (heads, out_channels, self._widths_or_slots()[1])
         self.to_scale = new_weight(*shape, init=inits.modulator)
@@ -138,15 +148,15 @@ class FilmConv(BaseConv):
         """
         total, weight = self._global_sums(inputs)
         neighbors = inputs.block.neighbors
-        mass = (
+        weight_sum = (
             neighbors.degree.to(total.dtype)
             if weight is None
             else sum_edges(weight, None, neighbors)
         )
-        mass = (mass if mass.dim() == 2 else mass[:, None])[..., None]
+        weight_sum = (weight_sum if weight_sum.dim() == 2 else weight_sum[:, None])[..., None]
         if self.message_bias is not None:
-            total = total + self.message_bias * mass
-        return scale * total + shift * mass
+            total = total + self.message_bias * weight_sum
+        return scale * total + shift * weight_sum
 
     def _film(self, x: Features, x_target: Features | None, block: Block) -> tuple[Tensor, Tensor]:
         """gamma_v and beta_v, (targets, H, out) each."""

@@ -107,10 +107,20 @@ class LocalizedConv(BaseConv):
         localization: LocalizationOptions = LocalizationOptions(),
         **kwargs: Any,
     ) -> None:
-        shared = (bias, message, drop_rates, inits, kwargs)
         if bottleneck is not None:
             check_sizes(bottleneck=bottleneck)
-        super().__init__(in_channels, out_channels, aggregator, heads, concat, *shared)
+        super().__init__(
+            in_channels,
+            out_channels,
+            aggregator,
+            heads=heads,
+            concat=concat,
+            bias=bias,
+            message=message,
+            drop_rates=drop_rates,
+            inits=inits,
+            arguments=kwargs,
+        )
         _check_scale_target(localization.edge_scale_target, self.aggregator)
         (source, target), init = self._widths_or_slots(), inits.modulator
         self.context = make_context(localization.context)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from nodewise import look
+from nodewise import colors
 from nodewise.io import replacing
 from nodewise.report.search_table import search_table
 
@@ -46,7 +46,7 @@ code { background: var(--shade); padding: .1em .3em; border-radius: 3px; white-s
 
 
 _LEFT = ", ".join(f".left-{i} :is(th, td):nth-child({i})" for i in range(2, 9))
-_STYLE = f"{look.CSS}{_CSS}{_LEFT} {{ text-align: left; }}"
+_STYLE = f"{colors.CSS}{_CSS}{_LEFT} {{ text-align: left; }}"
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from nodewise import look
+from nodewise import colors
 
 # A mark for each, so that color is never alone.
-COLORS = (*look.COLORS, "#000000")
+COLORS = (*colors.COLORS, "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _STYLE: dict[Any, Any] = {
     "font.size": 10,

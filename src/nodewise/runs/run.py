@@ -68,8 +68,7 @@ def train_in(
             if logits is not None:
                 ids = range(task.graph.y.numel()) if task.ids is None else task.ids
                 how = Inference.within(task.recipe.batching.budget)
-                about = (logits, task.class_names, ids)
-                diagnostics = diagnose(engine.model, task.graph, *about, how)
+                diagnostics = diagnose(engine.model, task.graph, logits, task.class_names, ids, how)
                 run.write_diagnostics(diagnostics)
                 run.finish(engine.model.state_dict(), record)
         return record

@@ -71,8 +71,16 @@ def make_task(graph: GraphTable, model: str, recipe: Recipe, device: str = "cpu"
     """
     data = graph.data.to(device)
     preprocessing = graph.preprocessing if "files" in graph.source else None
-    about = (graph.ids, preprocessing, graph.sha256)
-    task = Task(data, split_of(data), graph.source, model, recipe, None, *about)
+    task = Task(
+        data,
+        split_of(data),
+        graph.source,
+        model,
+        recipe,
+        ids=graph.ids,
+        preprocessing=preprocessing,
+        known_sha256=graph.sha256,
+    )
     if task.graph.edge_weight is not None:
         task.fresh_model()  # raises before a folder is created
     return task

@@ -121,8 +121,14 @@ class StoredTask(Task):
         x = self.store.take(nodes) if small else torch.empty(len(nodes), 0)
         data = Data(x=x, y=y, edge_index=edges, class_names=names)
         split = Split(*(np.arange(*ends) for ends in pairwise(sizes)))
-        about = (self.source, self.model, self.recipe)
-        return Task(data, split, *about, known_sha256=self.graph_sha256)
+        return Task(
+            data,
+            split,
+            self.source,
+            self.model,
+            self.recipe,
+            known_sha256=self.graph_sha256,
+        )
 
 
 def stored_task(
@@ -150,8 +156,17 @@ def stored_task(
     data = Data(x=x, y=y.to(device), **names)
     split = split_of_store(store, y, int(source["split_seed"]))
     preprocessing = store.preprocessing if (store.folder / PREPROCESSING).exists() else None
-    about = (None, StoredIds(store), preprocessing, store.sha256)
-    return StoredTask(data, split, dict(source), model, recipe, *about, store=store)
+    return StoredTask(
+        data,
+        split,
+        dict(source),
+        model,
+        recipe,
+        ids=StoredIds(store),
+        preprocessing=preprocessing,
+        known_sha256=store.sha256,
+        store=store,
+    )
 
 
 def split_of_store(store: GraphStore, y: torch.Tensor, seed: int) -> Split:

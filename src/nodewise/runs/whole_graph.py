@@ -50,7 +50,7 @@ class WholeGraph:
         return self.ids[start:stop]
 
 
-def open_source(source: Mapping[str, Any]) -> GraphStore:
+def open_training_store(source: Mapping[str, Any]) -> GraphStore:
     """The store that a run was trained on.
 
     Raises:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from nodewise.training.metrics import METRICS, Labels, Metric, Probabilities, metric_of, positives
 
-METHODS = "Wilson for accuracy, DeLong for ROC AUC, a jackknife over 20 groups of nodes for others"
 _Z = 1.959964
 _GROUPS = 20
 _MOST_VALUES = (

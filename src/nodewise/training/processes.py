@@ -168,8 +168,8 @@ def joined_processes(device: str = "cpu") -> Iterator[Processes]:
         from torch.distributed.rendezvous import rendezvous
 
         store, rank, count = next(rendezvous("env://"))
-        own = PrefixStore(_name_of_start(store, rank, count), store)
-        distributed.init_process_group(backend, store=own, rank=rank, world_size=count)
+        local_store = PrefixStore(_name_of_start(store, rank, count), store)
+        distributed.init_process_group(backend, store=local_store, rank=rank, world_size=count)
     except (RuntimeError, ValueError) as error:
         raise InputError(
             "torchrun",

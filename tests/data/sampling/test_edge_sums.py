@@ -30,5 +30,5 @@ def test_sums_of_weights() -> None:
 
 def test_without_loops_nothing_is_stored() -> None:
     sums = EdgeSums.of(CscGraph.from_edges(EDGES[:, [0, 3]], 4))
-    assert sums.loops is None and sums.mass is None
+    assert sums.loops is None and sums.weight_sum is None
     assert sums.counts(NODES, loops=False).tolist() == [0, 2, 0]

@@ -9,8 +9,8 @@ from nodewise.errors import InputError
 from nodewise.nn.aggregators import AnyAggregation, PostProcess
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.options import Inits
+from tests.graphs import NINE_EDGES
 
-EDGES = torch.tensor([[0, 1, 2, 2, 2, 4, 0, 3, 5], [1, 1, 0, 0, 3, 3, 3, 5, 2]])
 SAME_SIZE = {
     "max": aggr.MaxAggregation(),
     "softmax": aggr.SoftmaxAggregation(learn=True),
@@ -38,10 +38,10 @@ def x() -> Tensor:
 def test_any_aggregation_sees_the_messages_of_c_v(name: str, x: Tensor) -> None:
     torch.manual_seed(0)
     conv = LocalizedConv(5, 4, SAME_SIZE[name], inits=Inits(modulator="zeros")).double()
-    block = conv.block(EDGES, (6, 6))
+    block = conv.block(NINE_EDGES, (6, 6))
     messages = (x @ conv.weight[0].t())[block.neighbors.source]
     expected = SAME_SIZE[name].double()(messages, index=block.neighbors.target, dim_size=6)
-    torch.testing.assert_close(conv(x, EDGES), expected)
+    torch.testing.assert_close(conv(x, NINE_EDGES), expected)
 
 
 @pytest.mark.parametrize("name", OTHER_SIZE)
@@ -51,14 +51,14 @@ def test_aggregations_of_another_size_are_brought_back_or_refused(name: str, x: 
     with pytest.raises(
         InputError, match=r"PostProcess\(AnyAggregation\(...\), torch.nn.Linear\(8, 4\)\)"
     ):
-        LocalizedConv(5, 4, wide).double()(x, EDGES)
+        LocalizedConv(5, 4, wide).double()(x, NINE_EDGES)
     back = torch.nn.Linear(8, 4)
     conv = LocalizedConv(
         5, 4, PostProcess(AnyAggregation(wide), back), inits=Inits(modulator="zeros")
     ).double()
-    block = conv.block(EDGES, (6, 6))
+    block = conv.block(NINE_EDGES, (6, 6))
     messages = (x @ conv.weight[0].t())[block.neighbors.source]
     expected = back(wide(messages, index=block.neighbors.target, dim_size=6))
-    torch.testing.assert_close(conv(x, EDGES), expected)
+    torch.testing.assert_close(conv(x, NINE_EDGES), expected)
     with pytest.raises(InputError, match="take one head"):
-        LocalizedConv(5, 2, wide, heads=2).double()(x, EDGES)
+        LocalizedConv(5, 2, wide, heads=2).double()(x, NINE_EDGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from nodewise.nn.penalty import Penalty
 from nodewise.ops import dispatch
 from nodewise.ops.dropconnect import DropConnect
 from nodewise.ops.fused import launch, threads
+from nodewise.ops.neighbors import Neighborhood
 from nodewise.ops.sparse import SparseRows
 from tests.graphs import sparse
 from tests.ops.fused.graphs import EDGES, SOURCES, TARGETS, WIDTH, a_graph
@@ -20,90 +22,145 @@ from tests.ops.fused.graphs import EDGES, SOURCES, TARGETS, WIDTH, a_graph
 # Of five heads, four go together and one alone; sixteen are twice eight lanes.
 HEADS = [5, 16]
 Everything = dict[str, list[Tensor]]
+Jobs = dict[str, tuple[Callable[[], Tensor | tuple[Tensor, ...]], tuple[Tensor, ...]]]
 
 
-def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> Everything:
-    """Outputs and gradients of every operation, by its name."""
+class Inputs(NamedTuple):
+    """What the operations are applied to; all but the graph and the drop need gradients."""
+
+    neighbors: Neighborhood
+    drop: DropConnect
+    x: Tensor
+    rows: SparseRows
+    values: Tensor
+    target_rows: Tensor
+    sparse_target_rows: SparseRows
+    target_values: Tensor
+    weight: Tensor
+    scale: tuple[Tensor, Tensor]
+    shift: tuple[Tensor, Tensor]
+    ends: list[Tensor]
+    z: Tensor
+    of_sources: Tensor
+    flat: Tensor
+    on_edges: Tensor
+    per_head: Tensor
+
+    @property
+    def sparse_x(self) -> SparseRows:
+        return self.rows.with_values(self.values)
+
+    @property
+    def sparse_targets(self) -> SparseRows:
+        return self.sparse_target_rows.with_values(self.target_values)
+
+    @property
+    def generators(self) -> tuple[Tensor, ...]:
+        return (self.weight, *self.scale, *self.shift)
+
+
+def _inputs(heads: int, dtype: torch.dtype) -> Inputs:
+    """The same numbers at every call."""
     torch.manual_seed(1)
-    neighbors, out, narrow = a_graph(), 9, 4
+    out, narrow = 9, 4
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, dtype=torch.float64).to(dtype).requires_grad_()
 
-    dense = normal(SOURCES, WIDTH).detach() * (torch.rand(SOURCES, WIDTH) < 0.1)
-    rows = sparse(dense)
-    values, x = rows.values.clone().requires_grad_(), dense.clone().requires_grad_()
-    weight = normal(heads, out, WIDTH)
-    scale = (normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow))
-    shift = (normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow))
-    generators = (weight, *scale, *shift)
-    ends = [normal(n, heads, out) for n in (TARGETS, SOURCES, TARGETS, SOURCES)]
-    z, flat, on_edges, per_head = (
-        normal(EDGES, heads, out),
-        normal(12, WIDTH),
-        normal(EDGES),
-        normal(EDGES, heads),
+    def sparse_rows(x: Tensor, density: float) -> SparseRows:
+        return sparse(x.detach() * (torch.rand(*x.shape) < density))
+
+    rows, target_rows = sparse_rows(normal(SOURCES, WIDTH), 0.1), normal(TARGETS, WIDTH)
+    sparse_target_rows = sparse_rows(target_rows, 0.4)
+    return Inputs(
+        neighbors=a_graph(),
+        drop=DropConnect(0.3, torch.tensor(7)),
+        x=rows.dense().clone().requires_grad_(),
+        rows=rows,
+        values=rows.values.clone().requires_grad_(),
+        target_rows=target_rows,
+        sparse_target_rows=sparse_target_rows,
+        target_values=sparse_target_rows.values.clone().requires_grad_(),
+        weight=normal(heads, out, WIDTH),
+        scale=(normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow)),
+        shift=(normal(TARGETS, heads, narrow), normal(heads, WIDTH, narrow)),
+        ends=[normal(n, heads, out) for n in (TARGETS, SOURCES, TARGETS, SOURCES)],
+        z=normal(EDGES, heads, out),
+        of_sources=normal(SOURCES, heads, out),
+        flat=normal(12, WIDTH),
+        on_edges=normal(EDGES),
+        per_head=normal(EDGES, heads),
     )
-    target_rows = normal(TARGETS, WIDTH)
-    sparse_target_rows = sparse(target_rows.detach() * (torch.rand(TARGETS, WIDTH) < 0.4))
-    target_values = sparse_target_rows.values.clone().requires_grad_()
-    of_sources, drop = normal(SOURCES, heads, out), DropConnect(0.3, torch.tensor(7))
 
-    def sparse_x() -> SparseRows:
-        return rows.with_values(values)
 
-    def pooled(weights: Tensor | None) -> Tensor:
-        found = dispatch.pool_rows(sparse_x(), weights, neighbors)
-        return found.dense() if isinstance(found, SparseRows) else found
+def _message_jobs(at: Inputs) -> Jobs:
+    """Messages and what they are made of, each with the tensors that get gradients."""
 
-    jobs: dict[str, tuple[Callable[[], Tensor | tuple[Tensor, ...]], tuple[Tensor, ...]]] = {
-        "messages": (
-            lambda: dispatch.messages(x, weight, scale, shift, neighbors, drop),
-            (x, *generators),
-        ),
+    def messages(
+        x: Tensor | SparseRows, neighbors: Neighborhood, drop: DropConnect | None = None
+    ) -> Tensor:
+        return dispatch.messages(x, at.weight, at.scale, at.shift, neighbors, drop)
+
+    each = at.neighbors.identity()
+    return {
+        "messages": (lambda: messages(at.x, at.neighbors, at.drop), (at.x, *at.generators)),
         "messages, nothing dropped": (
-            lambda: dispatch.messages(x, weight, scale, shift, neighbors),
-            (x, *generators),
+            lambda: messages(at.x, at.neighbors),
+            (at.x, *at.generators),
         ),
         "messages, sparse": (
-            lambda: dispatch.messages(sparse_x(), weight, scale, shift, neighbors),
-            (values, *generators),
+            lambda: messages(at.sparse_x, at.neighbors),
+            (at.values, *at.generators),
         ),
         "messages, each to itself": (
-            lambda: dispatch.messages(target_rows, weight, scale, shift, neighbors.identity()),
-            (target_rows, *generators),
+            lambda: messages(at.target_rows, each),
+            (at.target_rows, *at.generators),
         ),
         "messages, each to itself, sparse": (
-            lambda: dispatch.messages(
-                sparse_target_rows.with_values(target_values),
-                weight,
-                scale,
-                shift,
-                neighbors.identity(),
-            ),
-            (target_values, *generators),
+            lambda: messages(at.sparse_targets, each),
+            (at.target_values, *at.generators),
         ),
-        "dropout": (lambda: dispatch._dropout(z, drop), (z,)),
-        "squares": (lambda: dispatch.squares(scale, shift), (*scale, *shift)),
+        "dropout": (lambda: dispatch._dropout(at.z, at.drop), (at.z,)),
+        "squares": (lambda: dispatch.squares(at.scale, at.shift), (*at.scale, *at.shift)),
+        "project": (lambda: dispatch.project(at.sparse_x, at.flat), (at.values, at.flat)),
+    }
+
+
+def _edge_jobs(at: Inputs) -> Jobs:
+    """Sums over edges, and rows of edges, each with the tensors that get gradients."""
+    z, ends, neighbors = at.z, at.ends, at.neighbors
+    return {
         "modulate_edges": (
             lambda: dispatch.modulate_edges(z, (ends[0], ends[1]), (ends[2], ends[3]), neighbors),
             (z, *ends),
         ),
         "sum_neighbors": (
-            lambda: dispatch.sum_neighbors(of_sources, per_head, neighbors),
-            (of_sources, per_head),
+            lambda: dispatch.sum_neighbors(at.of_sources, at.per_head, neighbors),
+            (at.of_sources, at.per_head),
         ),
-        "sum_edges": (lambda: dispatch.sum_edges(z, on_edges, neighbors), (z, on_edges)),
+        "sum_edges": (lambda: dispatch.sum_edges(z, at.on_edges, neighbors), (z, at.on_edges)),
         "sum_edges, all alike": (lambda: dispatch.sum_edges(z, None, neighbors), (z,)),
-        "gather_sources": (lambda: dispatch.gather_sources(of_sources, neighbors), (of_sources,)),
+        "gather_sources": (
+            lambda: dispatch.gather_sources(at.of_sources, neighbors),
+            (at.of_sources,),
+        ),
         "gather_targets": (lambda: dispatch.gather_targets(ends[0], neighbors), (ends[0],)),
-        "pool_rows": (lambda: pooled(on_edges), (values, on_edges)),
-        "pool_rows, all alike": (lambda: pooled(None), (values,)),
-        "project": (lambda: dispatch.project(sparse_x(), flat), (values, flat)),
+        "pool_rows": (
+            lambda: dispatch.pool_rows(at.sparse_x, at.on_edges, neighbors),
+            (at.values, at.on_edges),
+        ),
+        "pool_rows, all alike": (
+            lambda: dispatch.pool_rows(at.sparse_x, None, neighbors),
+            (at.values,),
+        ),
     }
-    found = {}
+
+
+def everything(kernel: str, heads: int, dtype: torch.dtype = torch.float64) -> Everything:
+    """Outputs and gradients of every operation, by its name."""
+    inputs, found = _inputs(heads, dtype), {}
     with dispatch.use_kernel(kernel):
-        for name, (job, leaves) in jobs.items():
+        for name, (job, leaves) in {**_message_jobs(inputs), **_edge_jobs(inputs)}.items():
             given = job()
             outputs = list(given) if isinstance(given, tuple) else [given]
             pull = sum((one.sin() if one.dim() else 0.1 * one).sum() for one in outputs)

@@ -22,15 +22,15 @@ class EdgeSums:
         graph: The edges.
         loops: How many of a node's edges are loops, shape (N,); None where no node has one.
         loop_weight: The weight of a node's last loop, shape (N,); None without weights.
-        loop_mass: The sum of the weights of its loops, shape (N,); None without weights.
-        mass: The sum of the weights of all its edges, shape (N,); None without weights.
+        loop_weight_sum: The sum of the weights of its loops, shape (N,); None without weights.
+        weight_sum: The sum of the weights of all its edges, shape (N,); None without weights.
     """
 
     graph: CscGraph
     loops: NDArray[np.int32] | None
     loop_weight: NDArray[np.float64] | None
-    loop_mass: NDArray[np.float64] | None
-    mass: NDArray[np.float64] | None
+    loop_weight_sum: NDArray[np.float64] | None
+    weight_sum: NDArray[np.float64] | None
 
     @classmethod
     def of(cls, graph: CscGraph) -> EdgeSums:
@@ -59,6 +59,7 @@ class EdgeSums:
 
     def sums(self, nodes: IntArray, *, loops: bool = True) -> NDArray[np.float64]:
         """The sum of the weights of each node's edges, with or without loops."""
-        if self.mass is None or self.loop_mass is None:
+        if self.weight_sum is None or self.loop_weight_sum is None:
             return self.counts(nodes, loops=loops).astype(np.float64)
-        return self.mass[nodes] if loops else self.mass[nodes] - self.loop_mass[nodes]
+        total = self.weight_sum[nodes]
+        return total if loops else total - self.loop_weight_sum[nodes]

@@ -123,7 +123,7 @@ def count_reached(colptr, row, targets, reached):
 
 
 @kernel
-def sum_edges(colptr, row, weight, loops, loop_weight, loop_mass, mass):
+def sum_edges(colptr, row, weight, loops, loop_weight, loop_weight_sum, weight_sum):
     """Count every node's loops, keep the last one's weight, add weights of loops and of all edges.
 
     Without weights, an empty array, only loops are counted. Returns how many there are.
@@ -136,7 +136,7 @@ def sum_edges(colptr, row, weight, loops, loop_weight, loop_mass, mass):
                 total += 1
                 if weight.size:
                     loop_weight[v] = weight[e]
-                    loop_mass[v] += weight[e]
+                    loop_weight_sum[v] += weight[e]
             if weight.size:
-                mass[v] += weight[e]
+                weight_sum[v] += weight[e]
     return total

@@ -219,9 +219,18 @@ def _summary(
         counts.dropped(sorter.directed),
         counts.disagreeing,
     )
-    split = None if rows.given is None else rows.given.split
-    about = (fit.preprocessing, split, fit.left_out, notes, fit.warnings)
-    return summarize(Parts((), None, edges, rows.labels, *about))
+    parts = Parts(
+        ids=(),
+        features=None,
+        edges=edges,
+        labels=rows.labels,
+        preprocessing=fit.preprocessing,
+        split=None if rows.given is None else rows.given.split,
+        left_out=fit.left_out,
+        notes=notes,
+        warnings=fit.warnings,
+    )
+    return summarize(parts)
 
 
 def _check_room(folder: Path, num_nodes: int, width: int) -> None:

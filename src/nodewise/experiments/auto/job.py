@@ -48,8 +48,15 @@ class AutoJob(Job):
         from nodewise.runs.sources import TaskMaker
 
         make = TaskMaker(self.source, self.root, self.device)
-        about = (self.folder, make, self.seed, self.dataset, self.settings)
-        return Selection(*about, budget=self.budget, timer=process_time)
+        return Selection(
+            self.folder,
+            make,
+            seed=self.seed,
+            dataset=self.dataset,
+            fixed=self.settings,
+            budget=self.budget,
+            timer=process_time,
+        )
 
     def expected_record(self) -> ExpectedRecord:
         """The recipe's name, the fixed keys and the budget; other settings may be any."""

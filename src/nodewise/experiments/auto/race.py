@@ -48,7 +48,7 @@ class Race:
     def __exit__(self, *_: object) -> None:
         self._exits.close()
 
-    def enter(self, trials: Sequence[Trial]) -> list[Trial]:
+    def accept(self, trials: Sequence[Trial]) -> list[Trial]:
         """The new ones among some trials whose model accepts the graph.
 
         Raises:

@@ -82,12 +82,12 @@ class SelectionResult:
     @cached_property
     def better_control(self) -> Trial | None:
         """The best control, if it is better on validation nodes than the chosen run."""
-        best = self._best(self.controls)
-        return best if best is not None and best.figures[0] > self.chosen.figures[0] else None
+        control, score = self._best(self.controls), self.chosen.best().epoch_accuracy
+        return control if control is not None and control.best().epoch_accuracy > score else None
 
     def _best(self, trials: Iterable[Trial]) -> Trial | None:
         tried = [trial for trial in trials if trial.folder.exists() and trial.best().epoch >= 0]
-        return max(tried, key=lambda trial: trial.figures, default=None)
+        return max(tried, key=Trial.rank_key, default=None)
 
     def _gain(self, one: Trial, other: Trial) -> Gain:
         key = (one.name, other.name)
@@ -100,7 +100,7 @@ class SelectionResult:
     def sentences(self) -> list[str]:
         """What was chosen, what localization and the graph brought, and how sure that is."""
         chosen, control = self.chosen, self.better_control
-        score = in_words(self.metric, chosen.figures[0])
+        score = in_words(self.metric, chosen.best().epoch_accuracy)
         sentences = [f"Chosen: {chosen.name} ({chosen.model}), {score} on validation nodes."]
         if self.localization is not None:
             verb = "kept" if chosen == self.best_localized else "left out"
@@ -118,7 +118,7 @@ class SelectionResult:
         elif best is not None:
             sentences.append("The graph: left out; no model with it is better on validation nodes.")
         if control is not None:
-            score = in_words(self.metric, control.figures[0])
+            score = in_words(self.metric, control.best().epoch_accuracy)
             sentences.append(
                 f"A model of scikit-learn is better on validation nodes: {control.name}, {score}."
             )
@@ -135,7 +135,7 @@ class SelectionResult:
             "settings": chosen.recipe.settings,
             "seed": chosen.seed,
             "metric": self.metric,
-            "val_score": chosen.figures[0],
+            "val_score": chosen.best().epoch_accuracy,
             "val_scores": self._val_scores(),
             "best_epoch": chosen.best().epoch,
             "budget": self.budget,

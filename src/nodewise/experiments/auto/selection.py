@@ -188,15 +188,15 @@ def choose(
     candidate_set = selection.candidate_set
     clock = Clock(selection.budget, selection.spent, enough, selection.timer)
     with Race(clock, selection.workers, show, stop) as race:
-        controls = race.enter(selection.controls)
+        controls = race.accept(selection.controls)
         race.train_controls(controls, _SHARES["controls"])
         halving = Halving(race, candidate_set.rounds, candidate_set.survivors)
-        candidates = race.enter(selection.trials(candidate_set.candidates))
+        candidates = race.accept(selection.trials(candidate_set.candidates))
         best = _first(halving.run("candidate", candidates, _SHARES["candidates"]))
         best = _varied(selection, halving, best)
         without_graph = [trial for trial in candidates if not trial.uses_graph]
         race.train("features alone", without_graph, best.epochs, _SHARES["without graph"])
-        forms = race.enter(selection.trials(_localized_forms(candidate_set, race)))
+        forms = race.accept(selection.trials(_localized_forms(candidate_set, race)))
         share = 1 - refit_share(best, race) if selection.refit else 1.0
         localized = halving.run("localized form", forms, share)
         result = SelectionResult(
@@ -283,8 +283,8 @@ def _varied(selection: Selection, halving: Halving, best: Trial) -> Trial:
     race, share = halving.race, _SHARES["variations"]
     while race.clock.left(share) > 0:
         candidates = selection.candidate_set.varied(best.candidate)
-        ended = halving.run("variation", race.enter(selection.trials(candidates)), share)
-        if not ended or ended[0].figures <= best.figures:
+        ended = halving.run("variation", race.accept(selection.trials(candidates)), share)
+        if not ended or ended[0].rank_key() <= best.rank_key():
             return best
         best = ended[0]
     return best
@@ -312,6 +312,4 @@ def _first(trials: Sequence[Trial]) -> Trial:
 
 def _ranked(trials: Iterable[Trial], epochs: int | None = None) -> list[Trial]:
     """Sorted by the score on validation nodes, then by loss, the best first."""
-    pairs = [(trial.best(epochs), trial) for trial in trials]
-    pairs.sort(key=lambda pair: (pair[0].epoch_accuracy, -pair[0].epoch_loss), reverse=True)
-    return [trial for _, trial in pairs]
+    return sorted(trials, key=lambda trial: trial.rank_key(epochs), reverse=True)

@@ -125,10 +125,9 @@ class Trial:
                 best = rule.update(best, line["epoch"], line_score(line), line["val_loss"])
         return best
 
-    @property
-    def figures(self) -> tuple[float, float]:
-        """Score and minus loss of the best epoch: the higher the better."""
-        best = self.best()
+    def rank_key(self, epochs: int | None = None) -> tuple[float, float]:
+        """Score and minus loss of the best epoch, of the first epochs or of all."""
+        best = self.best(epochs)
         return best.epoch_accuracy, -best.epoch_loss
 
     def on_validation(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -113,19 +113,19 @@ class FieldMaker:
         if rule.normalization == "count":
             sizes = context_sizes(self.edges, rule, batch.n_id[: len(layer.ptr) - 1])
             return np.asarray(weight / sizes[layer.target])
-        mass = _masses(self.edges, rule, batch.n_id[:sources])
+        degree = _weighted_degrees(self.edges, rule, batch.n_id[:sources])
         if rule.normalization == "mean":
-            return np.asarray(weight / np.where(mass == 0, 1, mass)[layer.target])
-        if (mass < 0).any():
+            return np.asarray(weight / np.where(degree == 0, 1, degree)[layer.target])
+        if (degree < 0).any():
             raise InputError(
                 "edge_weight",
                 "must add up to at least 0 over the edges into a node, because symmetric "
                 "normalization divides by a square root",
-                value=float(mass.min()),
+                value=float(degree.min()),
                 way_out="give weights of at least 0, or take the aggregator 'mean' or 'sum'",
             )
         with np.errstate(divide="ignore", invalid="ignore"):
-            root = mass**-0.5
+            root = degree**-0.5
         root[np.isinf(root)] = 0
         return np.asarray(root[layer.row] * weight * root[layer.target])
 
@@ -200,7 +200,7 @@ def _sampled_edges(edges: EdgeSums, batch: SampledBatch) -> _SampledEdges:
     return _SampledEdges(batch.ptr, batch.row, target, batch.e_id, weight, multiplicity)
 
 
-def _masses(edges: EdgeSums, rule: BlockRule, nodes: IntArray) -> Floats:
+def _weighted_degrees(edges: EdgeSums, rule: BlockRule, nodes: IntArray) -> Floats:
     """The sum of the weights of each node's C_v in the graph."""
     sums = edges.sums(nodes, loops=rule.loops != "set")
     if rule.loops == "none":

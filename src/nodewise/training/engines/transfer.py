@@ -36,7 +36,7 @@ def _mapped(item: Item, change: Callable[[Tensor], Tensor]) -> Item:
         named = hasattr(item, "_fields")
         return cast(Item, type(item)(*parts) if named else tuple(parts))
     if is_dataclass(item) and not isinstance(item, type):
-        own = [field for field in fields(item) if field.init and field.compare]
-        given: dict[str, Any] = {f.name: _mapped(getattr(item, f.name), change) for f in own}
+        copied = [field for field in fields(item) if field.init and field.compare]
+        given: dict[str, Any] = {f.name: _mapped(getattr(item, f.name), change) for f in copied}
         return replace(item, **given)
     return item

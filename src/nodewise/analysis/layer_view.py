@@ -57,7 +57,7 @@ class _Listener(Aggregator):
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class LayerView:
     """A subject whose model is a stack of layers.
 
     Attributes:

@@ -28,7 +28,7 @@ EFFECTS: Final = ("corrected", "spoiled", "right either way", "wrong either way"
 Numbers = NDArray[np.int64]
 
 
-class Explored:
+class ExplorerData:
     """A view, its tables computed once; one thread at a time looks into the model.
 
     Args:

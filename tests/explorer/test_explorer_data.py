@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nodewise.errors import InputError
-from nodewise.explorer.explored import EFFECTS, Explored
+from nodewise.explorer.explorer_data import EFFECTS, ExplorerData
 from nodewise.explorer.layout import summary
 from nodewise.explorer.state import State
 from tests.analysis.subjects import random_view
@@ -44,7 +44,7 @@ def test_a_model_without_local_weights_has_one_map_and_no_strength() -> None:
     assert "no localization" in summary(explored)
 
 
-def test_what_can_be_taken_away_can_be_taken_away() -> None:
+def test_removable_edges_and_features_are_accepted_by_what_if() -> None:
     explored = small()
     neighbors, features = explored.removable("7")
     assert neighbors and features and "7" not in neighbors
@@ -57,4 +57,4 @@ def test_what_can_be_taken_away_can_be_taken_away() -> None:
 
 def test_a_model_without_layers_is_refused() -> None:
     with pytest.raises(InputError, match="not a stack of layers"):
-        Explored(random_view("DeepWalk"))
+        ExplorerData(random_view("DeepWalk"))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from nodewise.analysis.opened import Opened, total_and_count
+from nodewise.analysis.layer_view import LayerView, total_and_count
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.ops import reference
 from nodewise.ops.dispatch import SLOPE
@@ -39,7 +39,7 @@ def literal(conv: LocalizedConv, x: Tensor, edge_index: Tensor) -> tuple[Tensor,
 @pytest.mark.parametrize("name", ["LGCN", "LGAT", "LSAGE", "LGAT-strong"])
 def test_messages_are_those_of_the_reference(name: str) -> None:
     view = random_view(name)
-    opened, edge_index = Opened(view.subject), view.subject.edge_index
+    opened, edge_index = LayerView(view.subject), view.subject.edge_index
     for layer, conv in enumerate(opened.layers):
         rows = opened.inputs[layer]
         assert isinstance(conv, LocalizedConv)
@@ -53,7 +53,7 @@ def test_messages_are_those_of_the_reference(name: str) -> None:
 
 
 def test_weights_are_coefficients_and_attention() -> None:
-    gcn, gat = (Opened(random_view(name).subject) for name in ("LGCN", "LGAT"))
+    gcn, gat = (LayerView(random_view(name).subject) for name in ("LGCN", "LGAT"))
     block = gcn.blocks[0]
     mine = block.neighbors.target == 7
     assert block.coefficient is not None
@@ -64,7 +64,7 @@ def test_weights_are_coefficients_and_attention() -> None:
 def test_a_receptive_field_has_the_logits_of_the_graph() -> None:
     for name in ("LGCN", "LSAGE", "MLP"):
         subject = random_view(name).subject
-        inputs, row = Opened(subject).field(9)
+        inputs, row = LayerView(subject).field(9)
         full = subject.model(subject.x, subject.edge_index)
         torch.testing.assert_close(subject.model(*inputs)[row], full[9])
 
