@@ -41,6 +41,14 @@ def test_parameter_counts_of_the_paper_on_cora(model: type[Classifier], count: i
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_widths_are_required(name: str) -> None:
+    with pytest.raises(TypeError, match="hidden_channels"):
+        MODELS[name](1433)
+    with pytest.raises(TypeError, match="out_channels"):
+        MODELS[name](1433, 8)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_laws(name: str, graph: tuple[Tensor, Tensor]) -> None:
     model = model_of(name)
     assert_kernels_agree(model, *graph)

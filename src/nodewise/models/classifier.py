@@ -327,8 +327,9 @@ class LGCN(Classifier):
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int = 8,
-        out_channels: int = 2,
+        hidden_channels: int,
+        out_channels: int,
+        *,
         num_layers: int = 2,
         dropout: float = 0.4,
         output_act: Act | None = None,
@@ -367,7 +368,6 @@ class LGAT(LGCN):
         in_channels: Size of the input features, or -1 for that of the first input.
         hidden_channels: Width of each head, and of the first layer's bottleneck.
         out_channels: How many classes.
-        num_layers: How many layers; the last has one head.
         heads: Heads of the layers before the last, concatenated.
         dropout: Rate at which entries of each layer's input are dropped.
         **kwargs: Further arguments of `LGCN`.
@@ -378,12 +378,12 @@ class LGAT(LGCN):
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int = 8,
-        out_channels: int = 2,
-        num_layers: int = 2,
+        hidden_channels: int,
+        out_channels: int,
+        *,
         heads: int = 8,
         dropout: float = 0.6,
         **kwargs: Any,
     ) -> None:
-        sizes = (in_channels, hidden_channels, out_channels, num_layers)
-        super().__init__(*sizes, dropout=dropout, heads=heads, **kwargs)
+        widths = (in_channels, hidden_channels, out_channels)
+        super().__init__(*widths, heads=heads, dropout=dropout, **kwargs)
