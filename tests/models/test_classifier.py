@@ -95,6 +95,13 @@ def test_two_training_runs_give_the_same_bits(graph: tuple[Tensor, Tensor]) -> N
     assert torch.equal(train(), train())
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_act_is_applied_between_layers(name: str, graph: tuple[Tensor, Tensor]) -> None:
+    model = model_of(name, act=relu)
+    assert model.embed(*graph).min() == 0
+    assert model_of(name).embed(*graph).min() < 0
+
+
 def test_output_act_is_applied_to_logits(graph: tuple[Tensor, Tensor]) -> None:
     plain, bent = model_of("LGCN"), model_of("LGCN", output_act=elu)
     torch.testing.assert_close(bent(*graph), elu(plain(*graph)))

@@ -318,6 +318,7 @@ class LGCN(Classifier):
         out_channels: How many classes.
         num_layers: How many layers.
         dropout: Rate at which entries of each layer's input are dropped.
+        act: Activation between layers.
         output_act: Activation of the logits; None for none.
         **conv: Further arguments of every `LocalizedConv`.
     """
@@ -332,13 +333,14 @@ class LGCN(Classifier):
         *,
         num_layers: int = 2,
         dropout: float = 0.4,
+        act: Act = elu,
         output_act: Act | None = None,
         **conv: Any,
     ) -> None:
         heads = conv.pop("heads", 1)
         options = {"aggregator": self.aggregator, **conv}
         sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
-        super().__init__(localized_convs(sizes, **options), dropout, output_act=output_act)
+        super().__init__(localized_convs(sizes, **options), dropout, act, output_act)
 
 
 class LGIN(LGCN):
