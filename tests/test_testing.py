@@ -55,7 +55,7 @@ def test_a_field_that_forgets_is_caught() -> None:
         def receptive_field(self, edge_index, num_nodes, targets, edge_weight=None):  # type: ignore[no-untyped-def]
             return super().receptive_field(edge_index[:, :-2], num_nodes, targets)
 
-    model = Forgetful(3, out_channels=2).eval()
+    model = Forgetful(3, hidden_channels=8, out_channels=2).eval()
     with pytest.raises(AssertionError, match="receptive field"):
         testing.assert_field_equals_full_graph(
             model, torch.randn(5, 3), SIX_EDGES, torch.tensor([0, 2])

@@ -105,7 +105,7 @@ def test_after_ctrl_c_the_same_call_continues(tmp_path: Path, data: Data) -> Non
 
 
 def test_a_recipe_is_a_name_or_an_object(tmp_path: Path, data: Data) -> None:
-    recipe = nw.load_recipe("paper", "LGCN", overrides=QUICK)
+    recipe = nw.load_recipe("paper", "LGCN", settings=QUICK)
     run = nw.train(data, "LGCN", recipe, out=tmp_path, settings={"epochs": 3})
     assert isinstance(run.recipe, nw.Recipe)
     assert run.recipe.settings == {**recipe.settings, "epochs": 3} and run.recipe.name == "paper"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from nodewise.bound_graph import BoundGraph, check_labeled, graph_classes
 from nodewise.data.checks import check_data, check_graph
@@ -67,16 +67,16 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: The seed, or a random generator that draws one for each `fit`; None draws
             from NumPy's.
         settings: Keys of the recipe to override, such as `{"hidden_channels": 16}`.
-        metric: What stopping maximizes on validation nodes: "accuracy", "balanced_accuracy",
-            "macro_f", "roc_auc", "average_precision" or "log_loss"; None leaves it to the recipe.
-        class_weight: "balanced" lets every class count the same in the loss, "none" does not; None
-            leaves it to the recipe.
         verbose: Whether to show the progress: a bar on a terminal, elsewhere a line every few
             seconds.
         graph: The graph whose nodes are the samples; `clone` shares it and does not copy it.
         budget: The time that the recipe "auto" may take, such as "90s" or "5m". None is 100 seconds
             on a graph of fewer than 5,000 nodes and 100,000 edges, and 270 on others.
         refit: Whether a model that "auto" chose is trained once more, on validation nodes too.
+        metric: What stopping maximizes on validation nodes: "accuracy", "balanced_accuracy",
+            "macro_f", "roc_auc", "average_precision" or "log_loss"; None leaves it to the recipe.
+        class_weight: "balanced" lets every class count the same in the loss, "none" does not; None
+            leaves it to the recipe.
 
     Attributes:
         classes_: The classes: sorted labels, or those of the graph, names where it has them.
@@ -150,7 +150,10 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         auto, seed = AutoOptions(self.budget, workers=1, refit=self.refit), _seed(self.random_state)
         request = TrainRequest(self.model, self.recipe, self._keys(), seed, auto=auto)
         tasks = InMemoryTasks(data, split, request.build)
-        (self._choose if request.is_auto else self._train)(request, tasks)
+        if request.is_auto:
+            self._choose(request, tasks)
+        else:
+            self._train(request, tasks)
         self.classes_ = classes
         self.n_features_in_ = int(data.x.size(1)) if bound is None else 1
         return self
@@ -225,8 +228,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             NotFittedError: `fit` was not called.
         """
-        if "model_" not in vars(self):
-            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
+        check_is_fitted(self, "model_")
         return SavedRun.of(Path("this classifier"), self._config, self.result_, self.model_)
 
     def score(
@@ -266,8 +268,7 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             RunError: The folder holds another run, or cannot be written.
         """
-        if "model_" not in vars(self):
-            raise NotFittedError("this NodeClassifier is not fitted yet; call fit first")
+        check_is_fitted(self, "model_")
         with open_run(Path(folder), self._config) as run:
             run.forget_history()
             for line in self.history_:
@@ -290,8 +291,13 @@ class NodeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         run = load_run(folder, model)
         config = run.config
-        params = (model or config["model"], config["recipe"], config["seed"], config["settings"])
-        classifier = cls(*params, graph=graph)
+        classifier = cls(
+            model=model or config["model"],
+            recipe=config["recipe"],
+            random_state=config["seed"],
+            settings=config["settings"],
+            graph=graph,
+        )
         classifier._load(run)
         classifier.classes_, classifier.choice_ = run.classes, None
         classifier.n_features_in_ = int(config["graph"]["features"])

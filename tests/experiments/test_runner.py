@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from nodewise.errors import RunError
-from nodewise.experiments import runner
 from nodewise.experiments.runner import Job, Workers, _outcome, run_all
+from nodewise.runs import sources
 from nodewise.runs.folder import RunFolder
 from nodewise.runs.sources import dataset_source
 
@@ -123,4 +123,4 @@ def alive(group: int) -> bool:
 def test_not_every_split_that_was_ever_used_stays_in_memory(tmp_path: Path) -> None:
     for seed in range(12):
         Job(dataset_source("toy", "random", seed), "GCN", seed, tmp_path).load()
-    assert runner._load.cache_info().currsize <= 8
+    assert sources._shared.cache_info().currsize <= 8

@@ -41,6 +41,14 @@ def test_parameter_counts_of_the_paper_on_cora(model: type[Classifier], count: i
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_widths_are_required(name: str) -> None:
+    with pytest.raises(TypeError, match="hidden_channels"):
+        MODELS[name](1433)
+    with pytest.raises(TypeError, match="out_channels"):
+        MODELS[name](1433, 8)
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_laws(name: str, graph: tuple[Tensor, Tensor]) -> None:
     model = model_of(name)
     assert_kernels_agree(model, *graph)
@@ -85,6 +93,13 @@ def test_two_training_runs_give_the_same_bits(graph: tuple[Tensor, Tensor]) -> N
         return torch.cat([weight.detach().flatten() for weight in model.parameters()])
 
     assert torch.equal(train(), train())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_act_is_applied_between_layers(name: str, graph: tuple[Tensor, Tensor]) -> None:
+    model = model_of(name, act=relu)
+    assert model.embed(*graph).min() == 0
+    assert model_of(name).embed(*graph).min() < 0
 
 
 def test_output_act_is_applied_to_logits(graph: tuple[Tensor, Tensor]) -> None:

@@ -154,7 +154,7 @@ def engine_of(
     draw = FrozenRandom(0, "seeds of bench scale")
     train = np.sort(split.train[draw.permutation(len(split.train))[:most]])
     few = Split(train, split.val[:1], np.zeros(0, np.int64))
-    recipe = load_recipe("nodewise", MODEL, overrides=settings)
+    recipe = load_recipe("nodewise", MODEL, settings=settings)
     torch.manual_seed(0)
     sizes = (graph.num_features, len(graph.classes), graph.num_nodes)
     model = cast(Classifier, build_model(MODEL, *sizes, **vars(recipe.architecture)))

@@ -83,7 +83,7 @@ def requested_task(
         RunError: A folder holds another run.
     """
     if request.is_auto:
-        make.check_auto()
+        make.check_auto("--recipe")
     labels, graph = load_labels(make, threads, quiet)
     of_graph = keys_of_graph(labels, lambda keys: request.recipes(keys)[0], quiet)
     if not request.is_auto or graph is None:

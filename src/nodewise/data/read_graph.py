@@ -146,18 +146,16 @@ def _read_file(
 ) -> GraphTable:
     if nodes.is_store:
         graph = read_store(nodes.path, edges, options, fitted)
-        if needs_labels and not graph.data.class_names:
-            raise missing_label()
-        return graph
-    if nodes.is_npz and edges is None:
+    elif nodes.is_npz and edges is None:
         graph = read_npz(nodes.path, options, fitted)
-        if needs_labels and not graph.data.class_names:
-            raise missing_label()
-        return graph
-    if is_released(nodes.path):
+    elif is_released(nodes.path):
         return read_released(nodes, _edges(edges), options, fitted)
-    source = open_source(nodes, "nodes")
-    return build(source, _edges(edges), options, fitted, needs_labels)
+    else:
+        source = open_source(nodes, "nodes")
+        return build(source, _edges(edges), options, fitted, needs_labels)
+    if needs_labels and not graph.data.class_names:
+        raise missing_label()
+    return graph
 
 
 def _edges(edges: Any) -> Source:

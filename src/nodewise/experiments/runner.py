@@ -6,7 +6,6 @@ runs side by side do not.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from functools import lru_cache
 from multiprocessing import connection, forkserver, parent_process, resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
@@ -101,9 +99,9 @@ class Job:
 
     def load(self) -> GraphTable:
         """The graph, which the jobs of a process share."""
-        from nodewise.runs.sources import file_stamps
+        from nodewise.runs.sources import TaskMaker
 
-        return _load(json.dumps(self.source), self.root, file_stamps(self.source))
+        return TaskMaker(self.source, self.root).graph
 
     def load_recipe(self) -> Recipe:
         """The recipe, with all its settings."""
@@ -113,9 +111,9 @@ class Job:
 
     def task(self) -> Task:
         """The graph, the model's name and the recipe."""
-        from nodewise.runs.sources import make_task
+        from nodewise.runs.sources import TaskMaker
 
-        return make_task(self.load(), self.model, self.load_recipe(), self.device)
+        return TaskMaker(self.source, self.root, self.device)(self.model, self.load_recipe())
 
     def expected_record(self) -> ExpectedRecord:
         """The recipe and the settings that its record must have."""
@@ -206,13 +204,6 @@ def _outcome(done: Future[dict[str, Any]], folder: Path) -> dict[str, Any] | Nod
             f"failed ({type(error).__name__}: {error})",
             way_out="run the same command again: it continues from what was saved",
         )
-
-
-@lru_cache(maxsize=8)  # every random split is another graph
-def _load(source: str, root: Path | None, stamps: object) -> GraphTable:
-    from nodewise.runs.sources import load_source
-
-    return load_source(json.loads(source), root)
 
 
 # In a worker: not 0 once the parent process has asked to stop.

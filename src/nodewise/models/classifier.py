@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from torch import Tensor
 from torch.nn import Module, ModuleList, Parameter
@@ -309,68 +309,57 @@ def film_convs(sizes: LayerSizes, **conv: Any) -> list[FilmConv]:
     return [FilmConv(width, size, heads=heads, **conv) for width, size, heads in sizes]
 
 
-class LGCN(Classifier):
-    """GCN, localized (Eqs. 4-9), in the form the paper prints.
+class LocalizedStack(Classifier):
+    """Layers localized at nodes and on edges (Eqs. 4-9), in the form the paper prints.
 
     Args:
         in_channels: Size of the input features, or -1 for that of the first input.
-        hidden_channels: Width of the hidden layers, and of the first layer's bottleneck.
+        hidden_channels: Width of a head in the hidden layers, and of the first layer's bottleneck.
         out_channels: How many classes.
-        num_layers: How many layers.
+        num_layers: How many layers; the last has one head.
+        heads: Heads of the layers before the last, concatenated.
         dropout: Rate at which entries of each layer's input are dropped.
+        act: Activation between layers.
         output_act: Activation of the logits; None for none.
         **conv: Further arguments of every `LocalizedConv`.
     """
 
-    aggregator = "gcn"
+    aggregator: ClassVar[str]
 
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int = 8,
-        out_channels: int = 2,
+        hidden_channels: int,
+        out_channels: int,
+        *,
         num_layers: int = 2,
+        heads: int = 1,
         dropout: float = 0.4,
+        act: Act = elu,
         output_act: Act | None = None,
         **conv: Any,
     ) -> None:
-        heads = conv.pop("heads", 1)
         options = {"aggregator": self.aggregator, **conv}
         sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
-        super().__init__(localized_convs(sizes, **options), dropout, output_act=output_act)
+        super().__init__(localized_convs(sizes, **options), dropout, act, output_act)
 
 
-class LGIN(LGCN):
-    """GIN, localized: sums over neighbors and self, and a bias that is localized too.
+class LGCN(LocalizedStack):
+    """GCN, localized; see `LocalizedStack` for the arguments."""
 
-    With the one-layer MLPs of the paper's parameter counts, the MLP is W and the bias of the layer;
-    see `LGCN` for the arguments.
-    """
-
-    aggregator = "gin"
-
-    def __init__(
-        self,
-        *args: Any,
-        bias: bool = True,
-        localization: LocalizationOptions = LocalizationOptions(),
-        **kwargs: Any,
-    ) -> None:
-        localization = replace(localization, bias=True)
-        super().__init__(*args, bias=bias, localization=localization, **kwargs)
+    aggregator = "gcn"
 
 
-class LGAT(LGCN):
+class LGAT(LocalizedStack):
     """GAT, localized: every head of the first layers has a separate weight and modulators.
 
     Args:
         in_channels: Size of the input features, or -1 for that of the first input.
         hidden_channels: Width of each head, and of the first layer's bottleneck.
         out_channels: How many classes.
-        num_layers: How many layers; the last has one head.
         heads: Heads of the layers before the last, concatenated.
         dropout: Rate at which entries of each layer's input are dropped.
-        **kwargs: Further arguments of `LGCN`.
+        **kwargs: Further arguments of `LocalizedStack`.
     """
 
     aggregator = "gat"
@@ -378,12 +367,43 @@ class LGAT(LGCN):
     def __init__(
         self,
         in_channels: int,
-        hidden_channels: int = 8,
-        out_channels: int = 2,
-        num_layers: int = 2,
+        hidden_channels: int,
+        out_channels: int,
+        *,
         heads: int = 8,
         dropout: float = 0.6,
         **kwargs: Any,
     ) -> None:
-        sizes = (in_channels, hidden_channels, out_channels, num_layers)
-        super().__init__(*sizes, dropout=dropout, heads=heads, **kwargs)
+        widths = (in_channels, hidden_channels, out_channels)
+        super().__init__(*widths, heads=heads, dropout=dropout, **kwargs)
+
+
+class LGIN(LocalizedStack):
+    """GIN, localized: sums over neighbors and self, and a bias that is localized too.
+
+    With the one-layer MLPs of the paper's parameter counts, the MLP is W and the bias of the layer.
+
+    Args:
+        in_channels: Size of the input features, or -1 for that of the first input.
+        hidden_channels: Width of the hidden layers, and of the first layer's bottleneck.
+        out_channels: How many classes.
+        bias: Whether layers have a bias.
+        localization: What is localized, and how; the bias always is.
+        **kwargs: Further arguments of `LocalizedStack`.
+    """
+
+    aggregator = "gin"
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        bias: bool = True,
+        localization: LocalizationOptions = LocalizationOptions(),
+        **kwargs: Any,
+    ) -> None:
+        widths = (in_channels, hidden_channels, out_channels)
+        localization = replace(localization, bias=True)
+        super().__init__(*widths, bias=bias, localization=localization, **kwargs)

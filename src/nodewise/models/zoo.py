@@ -161,8 +161,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class GraphRow:
-    """A model of one graph: it has numbers for each of that graph's nodes, and no levels.
+class OneGraphRow:
+    """A model that is fitted to the nodes of one graph, without levels.
 
     Attributes:
         family: The name under which recipes keep this model's settings.
@@ -175,6 +175,7 @@ class GraphRow:
     uses_graph: bool = True
     defaults: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    twin: str = field(default="", init=False)
     is_localized: bool = field(default=False, init=False)
     is_trained_at_once: bool = field(default=True, init=False)
 
@@ -214,6 +215,7 @@ class PlainRow:
     make: Callable[[int, int, Architecture], Module]
     settings: Mapping[str, Any]
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    twin: str = field(default="", init=False)
     is_localized: bool = field(default=False, init=False)
     is_trained_at_once: bool = field(default=False, init=False)
     uses_graph: bool = field(default=True, init=False)
@@ -282,11 +284,11 @@ def _strong(family: str, twin: str, backbone: Any, **row: Any) -> dict[str, Row]
 _PYG: Final = {"hidden_channels": 64, "input_dropout": 0.5}
 _PYG_GAT: Final = {"hidden_channels": 8, "heads": 8, "input_dropout": 0.6}
 
-AnyRow = Row | GraphRow | PlainRow
+AnyRow = Row | OneGraphRow | PlainRow
 
 ZOO: Final[dict[str, AnyRow]] = {
-    "DeepWalk": GraphRow("DeepWalk", DeepWalk),
-    "Planetoid": GraphRow("Planetoid", EitherPlanetoid),
+    "DeepWalk": OneGraphRow("DeepWalk", DeepWalk),
+    "Planetoid": OneGraphRow("Planetoid", EitherPlanetoid),
     **_widths("GCN", gcn, twin="LGCN"),
     "GCN-tuned": Row("GCN-tuned", gcn),
     "GCN-FiLM": Row("GCN-FiLM", gcn, convs=film),
@@ -302,10 +304,10 @@ ZOO: Final[dict[str, AnyRow]] = {
     **_strong("GCN-strong", "LGCN-strong", gcn),
     **_strong("GIN-strong", "LGIN-strong", gin),
     **_strong("GAT-strong", "LGAT-strong", gat, has_heads=True, defaults=STRONG_HEADS),
-    "Majority": GraphRow("scikit-learn", Majority, uses_graph=False),
-    "Logistic": GraphRow("scikit-learn", Logistic, uses_graph=False),
-    "Boosting": GraphRow("scikit-learn", Boosting, uses_graph=False),
-    "Boosting-neighbors": GraphRow("scikit-learn", NeighborBoosting),
+    "Majority": OneGraphRow("scikit-learn", Majority, uses_graph=False),
+    "Logistic": OneGraphRow("scikit-learn", Logistic, uses_graph=False),
+    "Boosting": OneGraphRow("scikit-learn", Boosting, uses_graph=False),
+    "Boosting-neighbors": OneGraphRow("scikit-learn", NeighborBoosting),
     "PyG-GCN-64": PlainRow("PyG-GCN", _pyg_gcn, settings=_PYG),
     "PyG-SAGE-64": PlainRow("PyG-SAGE", _pyg_sage, settings=_PYG),
     "PyG-GAT-8x8": PlainRow("PyG-GAT", _pyg_gat, settings=_PYG_GAT),
@@ -325,7 +327,7 @@ def find_row(name: str) -> AnyRow:
 
 def localized_forms(name: str) -> dict[str, str]:
     """The localized forms of a global model, by what they localize; none where the zoo has none."""
-    twin = getattr(find_row(name), "twin", "")
+    twin = find_row(name).twin
     forms = {"nodes": f"{twin}:node", "edges": f"{twin}:edge", "nodes and edges": twin}
     return forms if twin else {}
 

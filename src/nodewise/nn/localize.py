@@ -226,7 +226,7 @@ def _(conv: pyg.GATConv, options: dict[str, Any]) -> LocalizedConv:
         conv.out_channels,
         conv.heads,
         dropout=conv.dropout,
-        slope=conv.negative_slope,
+        negative_slope=conv.negative_slope,
         rule=_attention_rule(conv),
         target_width=None if target is None else target.in_channels,
     )
@@ -240,12 +240,12 @@ def _(conv: pyg.GATConv, options: dict[str, Any]) -> LocalizedConv:
 @_twin.register
 def _(conv: pyg.GATv2Conv, options: dict[str, Any]) -> LocalizedConv:
     gat = GatV2(
-        conv.lin_r.in_channels,
         conv.out_channels,
+        conv.lin_r.in_channels,
         conv.heads,
         bias=conv.lin_r.bias is not None,
         dropout=conv.dropout,
-        slope=conv.negative_slope,
+        negative_slope=conv.negative_slope,
         rule=_attention_rule(conv),
     )
     _copy(gat.attention, conv.att)

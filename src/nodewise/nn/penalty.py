@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from nodewise.nn.modulation import Modulation, Modulations
-from nodewise.ops.order import total
-from nodewise.ops.reference import weighted
+from nodewise.ops.order import total, weighted
 
 
 class Localizable(Protocol):

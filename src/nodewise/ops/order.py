@@ -1,4 +1,4 @@
-"""Sums of torch in an order that does not depend on the number of threads."""
+"""Sums of torch in an order that does not depend on the number of threads; weighted rows."""
 
 from __future__ import annotations
 
@@ -29,3 +29,10 @@ def total(x: Tensor) -> Tensor:
         return x.sum()
     with one_thread():
         return x.sum()
+
+
+def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:
+    """Every row times its weight, (E,) or (E, H); None is one."""
+    if weight is None:
+        return rows
+    return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))

@@ -13,6 +13,7 @@ from torch.nn.functional import leaky_relu
 
 from nodewise.ops.dropconnect import DropConnect, keep_entries, keep_mask
 from nodewise.ops.neighbors import Neighborhood
+from nodewise.ops.order import weighted
 
 
 def modulation(code: Tensor, expand: Tensor, slope: float) -> Tensor:
@@ -91,13 +92,6 @@ def modulate_edges(
     b = leaky_relu(shift[0][neighbors.target] + shift[1][neighbors.source], slope)
     sums = weighted(a.square(), weight).sum(), weighted(b.square(), weight).sum()
     return z * (a + 1) + b, *sums
-
-
-def weighted(rows: Tensor, weight: Tensor | None) -> Tensor:
-    """Every row times its weight, (E,) or (E, H); None is one."""
-    if weight is None:
-        return rows
-    return rows * weight.view(*weight.shape, *[1] * (rows.dim() - weight.dim()))
 
 
 def sum_edges(messages: Tensor, weight: Tensor | None, neighbors: Neighborhood) -> Tensor:

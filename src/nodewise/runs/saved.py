@@ -288,7 +288,7 @@ def class_labels(names: Sequence[str]) -> NDArray[Any]:
 
 def load_run(
     path: str | Path,
-    build: Factory | None = None,
+    model: Factory | None = None,
     device: str = "cpu",
     allow_changes: bool = False,
 ) -> SavedRun:
@@ -299,7 +299,7 @@ def load_run(
     Args:
         path: The folder of a run, or of several, of which the one with the best validation score is
             read.
-        build: The function that built the user's model; None for a model of the zoo.
+        model: The function that built the user's model; None for a model of the zoo.
         device: The model's device.
         allow_changes: Whether to load a run whose files have changed since it was trained, with a
             `RunWarning` for each, instead of refusing it.
@@ -318,12 +318,12 @@ def load_run(
         recipe = Recipe.from_settings(config["recipe"], config["settings"])
         graph = config["graph"]
         sizes = (graph["features"], len(graph["classes"]), graph["nodes"])
-        model = new_model(config["model"], sizes, recipe, build)
-        model.load_state_dict(weights)
+        loaded = new_model(config["model"], sizes, recipe, model)
+        loaded.load_state_dict(weights)
     except Exception as error:  # settings that were changed can make a model fail in any way
         raise RunError(
             str(folder),
             f"model and configuration do not belong together ({type(error).__name__}: {error})",
             way_out="restore the files as `nodewise train` wrote them",
         ) from error
-    return SavedRun(folder, config, record, model.to(device).eval(), recipe, allow_changes)
+    return SavedRun(folder, config, record, loaded.to(device).eval(), recipe, allow_changes)

@@ -117,22 +117,21 @@ class TaskMaker:
             task = make_task(self.graph, model, recipe, self.device)
         return replace(task, resources=self.resources)
 
-    def check_auto(self) -> None:
+    def check_auto(self, option: str = "recipe") -> None:
         """Check that the recipe "auto" can choose a model for this graph.
+
+        Args:
+            option: Where the recipe was named, for the error.
 
         Raises:
             InputError: The graph stays in files, or several processes train together.
         """
-        reason = {
-            "'auto' needs the graph in memory": "store" in self.source,
-            "'auto' trains models one after the other, which processes cannot share": (
-                self.resources.processes.count > 1
-            ),
-        }
-        for problem, found in reason.items():
-            if found:
-                way_out = "name a recipe, such as nodewise"
-                raise InputError("--recipe", problem, way_out=way_out)
+        way_out = "name a recipe, such as nodewise"
+        if "store" in self.source:
+            raise InputError(option, "'auto' needs the graph in memory", way_out=way_out)
+        if self.resources.processes.count > 1:
+            problem = "'auto' trains models one after the other, which processes cannot share"
+            raise InputError(option, problem, way_out=way_out)
 
 
 @lru_cache(maxsize=8)  # every random split is another graph

@@ -163,28 +163,29 @@ def load_recipe(
     recipe: str | Path | Recipe,
     model: str | None,
     dataset: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    of_graph: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    graph_settings: Mapping[str, Any] | None = None,
 ) -> Recipe:
     """A recipe for one model on one data set.
 
-    Later settings win: `of_graph`, the recipe's defaults, the tables of its model, of its data set
-    and of both, the settings of the model's row in the zoo (such as its width), and `overrides`.
+    Later settings win: `graph_settings`, the recipe's defaults, the tables of its model, of its
+    data set and of both, those of the model's row in the zoo (such as its width), and `settings`.
 
     Args:
         recipe: "paper", "official", "nodewise", or the path of a TOML file; a `Recipe` only takes
-            the overrides.
+            the `settings`.
         model: A name of the zoo, or None for the user's model.
         dataset: A data set's name, or None for a graph without one.
-        overrides: Keys that the caller sets.
-        of_graph: Keys that the graph decides unless another layer sets them, such as the metric.
+        settings: Keys that the caller sets.
+        graph_settings: Keys that the graph decides unless another layer sets them, such as the
+            metric.
 
     Raises:
         RecipeError: A key or a value is not known; the error names the nearest.
         UnknownNameError: There is no such recipe or model.
     """
     if isinstance(recipe, Recipe):
-        checked = check_settings(overrides or {}, "settings")
+        checked = check_settings(settings or {}, "settings")
         return Recipe.from_settings(recipe.name, {**recipe.settings, **checked})
     path = recipe_path(recipe)
     content = _read(path)
@@ -196,17 +197,17 @@ def load_recipe(
         family, defaults, of_row = row.family, row.defaults, row.settings
     of_model = content.get("models", {}).get(family, {})
     layers = (
-        of_graph or {},
+        graph_settings or {},
         defaults,
         content.get("defaults", {}),
         {key: value for key, value in of_model.items() if key != "datasets"},
         content.get("datasets", {}).get(dataset, {}),
         of_model.get("datasets", {}).get(dataset, {}),
         of_row,
-        check_settings(overrides or {}, "settings"),
+        check_settings(settings or {}, "settings"),
     )
-    settings = {key: value for layer in layers for key, value in layer.items()}
-    return Recipe.from_settings(path.stem, settings)
+    merged = {key: value for layer in layers for key, value in layer.items()}
+    return Recipe.from_settings(path.stem, merged)
 
 
 def recipe_names() -> list[str]:

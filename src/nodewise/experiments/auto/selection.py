@@ -104,8 +104,6 @@ class Selection:
         record = read_choice(self.folder)
         if record is None or record.get("asked") != self.asked or record.get("stopped"):
             return None
-        if not {"refit_epochs", "val_scores", "temperature"} <= record.keys():
-            return None
         candidate = Candidate(record["chosen"], record["model"], {})
         recipe = Recipe.from_settings(AUTO, record["settings"])
         return Choice(record, replace(self.trial(candidate), recipe=recipe))

@@ -69,5 +69,5 @@ def make_aggregator(
     if aggregator == "gat":
         return Gat(out, heads, target_width=target_width if pair else None)
     if aggregator == "gatv2":
-        return GatV2(target_width, out, heads, bias=False)
+        return GatV2(out, target_width, heads, bias=False)
     return AnyAggregation(aggregator)

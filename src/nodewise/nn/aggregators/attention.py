@@ -23,14 +23,14 @@ class Gat(Sum):
     """The attention-weighted sum of GAT.
 
     Args:
-        out: Size of a message.
+        out_channels: Size of a message.
         heads: How many heads.
         scores: The input of attention: "global", W h of both ends, as in GAT; or "messages", the
             localized messages, as in the released LGAT.
         dropout: Rate at which attention coefficients are dropped.
         bias: Whether the two scores have a bias each.
         init: Name of the initializer of the attention vectors.
-        slope: LeakyReLU's slope below zero.
+        negative_slope: LeakyReLU's slope below zero.
         rule: Which nodes belong to C_v.
         target_width: Size of h_v on a bipartite graph, whose targets then have a separate weight;
             None where W is applied to both ends.
@@ -40,13 +40,13 @@ class Gat(Sum):
 
     def __init__(
         self,
-        out: int,
+        out_channels: int,
         heads: int = 1,
         scores: Literal["global", "messages"] = "global",
         dropout: float = 0.0,
         bias: bool = False,
         init: str = "glorot",
-        slope: float = 0.2,
+        negative_slope: float = 0.2,
         rule: BlockRule | None = None,
         target_width: int | None = None,
     ) -> None:
@@ -54,9 +54,11 @@ class Gat(Sum):
         # The target's score is computed from the message of v to itself, which must be kept.
         self.rule = replace(rule or BlockRule(), keeps_self=scores == "messages")
         self.scores, self.dropout = scores, dropout
-        self.attention = Attention(out, heads, bias, init, slope)
+        self.attention = Attention(out_channels, heads, bias, init, negative_slope)
         self.target_weight = (
-            None if target_width is None else new_weight(heads, out, target_width, init="glorot")
+            None
+            if target_width is None
+            else new_weight(heads, out_channels, target_width, init="glorot")
         )
         self.reset_parameters()
 
@@ -99,12 +101,12 @@ class GatV2(Sum):
     """The attention of GATv2: alpha = softmax(att . leaky_relu(W h_u + W_target h_v)).
 
     Args:
+        out_channels: Size of a message.
         target_width: Size of h_v.
-        out: Size of a message.
         heads: How many heads.
         bias: Whether W_target h_v has a bias.
         dropout: Rate at which attention coefficients are dropped.
-        slope: LeakyReLU's slope below zero.
+        negative_slope: LeakyReLU's slope below zero.
         rule: Which nodes belong to C_v.
     """
 
@@ -112,20 +114,20 @@ class GatV2(Sum):
 
     def __init__(
         self,
+        out_channels: int,
         target_width: int,
-        out: int,
         heads: int = 1,
         bias: bool = True,
         dropout: float = 0.0,
-        slope: float = 0.2,
+        negative_slope: float = 0.2,
         rule: BlockRule | None = None,
     ) -> None:
         super().__init__()
         self.rule = rule or BlockRule()
-        self.dropout, self.slope = dropout, slope
-        self.attention = Parameter(torch.empty(heads, out))
-        self.target_weight = new_weight(heads, out, target_width, init="glorot")
-        self.target_bias = Parameter(torch.empty(heads, out)) if bias else None
+        self.dropout, self.negative_slope = dropout, negative_slope
+        self.attention = Parameter(torch.empty(heads, out_channels))
+        self.target_weight = new_weight(heads, out_channels, target_width, init="glorot")
+        self.target_bias = Parameter(torch.empty(heads, out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -145,7 +147,8 @@ class GatV2(Sum):
         if inputs.message_bias is not None:
             source = source + inputs.message_bias
         pair = leaky_relu(
-            gather_sources(source, neighbors) + gather_targets(target, neighbors), self.slope
+            gather_sources(source, neighbors) + gather_targets(target, neighbors),
+            self.negative_slope,
         )
         alpha = softmax((pair * self.attention).sum(-1), inputs.block)
         return dropout(alpha, self.dropout, self.training)
