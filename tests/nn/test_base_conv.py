@@ -12,7 +12,8 @@ from nodewise.nn.aggregators import Gat
 from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localize import localize
 from nodewise.nn.localized_conv import LocalizedConv
-from tests.nn.test_localized_conv import EDGES, FORMS, conv_of
+from tests.graphs import NINE_EDGES
+from tests.nn.test_localized_conv import FORMS, conv_of
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def test_global_and_local_parameters_are_everything_once() -> None:
 
 
 def test_edge_index_changed_in_place_is_noticed(x: Tensor) -> None:
-    conv, edges = conv_of("gcn"), EDGES.clone()
+    conv, edges = conv_of("gcn"), NINE_EDGES.clone()
     before = conv(x, edges)
     edges[0, 0] = 5
     assert not torch.equal(conv(x, edges), before)
@@ -67,7 +68,7 @@ def test_a_conv_is_a_message_passing_that_never_propagates(
     assert isinstance(layer, MessagePassing)
     for name in ("propagate", "message", "aggregate"):
         monkeypatch.setattr(layer, name, None)
-    layer(x, EDGES)
+    layer(x, NINE_EDGES)
 
 
 @pytest.mark.parametrize(("width", "multiplied"), [(8, 1), (4, 2)])
@@ -79,7 +80,7 @@ def test_few_targets_are_summed_before_they_are_multiplied(
     whole = base_conv.project
     monkeypatch.setattr(base_conv, "project", lambda *a: rows.append(len(a[0])) or whole(*a))
     conv = LocalizedConv(5, width, "mean", node_level=False, edge_level=False).double().eval()
-    block = conv.block(EDGES, (6, 6))
+    block = conv.block(NINE_EDGES, (6, 6))
     part, needed = block.restrict(torch.tensor([1]))
     torch.testing.assert_close(conv(x[needed], part), conv(x, block)[[1]])
     assert len(needed) == 2 and rows == [multiplied, 6]

@@ -7,7 +7,8 @@ from torch import Tensor
 from nodewise.nn import modulation
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
-from tests.nn.test_localized_conv import EDGES, FORMS, conv_of
+from tests.graphs import NINE_EDGES
+from tests.nn.test_localized_conv import FORMS, conv_of
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def test_sums_of_squares_are_computed_when_they_are_read(
     asked: list[object] = []
     real = modulation.squares
     monkeypatch.setattr(modulation, "squares", lambda *pairs: asked.append(pairs) or real(*pairs))
-    _, modulations = LocalizedConv(x.size(1), 3).to(x.dtype)(x, EDGES, return_modulations=True)
+    _, modulations = LocalizedConv(x.size(1), 3).to(x.dtype)(x, NINE_EDGES, return_modulations=True)
     assert not asked
     assert modulations[0].scale_squares > 0 and modulations[0].shift_squares > 0
     assert len(asked) == 1
@@ -30,8 +31,8 @@ def test_sums_of_squares_are_computed_when_they_are_read(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_returned_modulations_have_the_squares_they_claim(form: str, x: Tensor) -> None:
-    out, modulations = conv_of(form)(x, EDGES, return_modulations=True)
-    assert out.shape == conv_of(form)(x, EDGES).shape
+    out, modulations = conv_of(form)(x, NINE_EDGES, return_modulations=True)
+    assert out.shape == conv_of(form)(x, NINE_EDGES).shape
     for one in modulations:
         torch.testing.assert_close(one.scale_squares, (one.scale - 1).square().sum())
         torch.testing.assert_close(one.shift_squares, one.shift.square().sum())
@@ -48,7 +49,7 @@ def test_returned_modulations_have_the_squares_they_claim(form: str, x: Tensor) 
 
 
 def test_modulations_are_a_sequence(x: Tensor) -> None:
-    _, modulations = LocalizedConv(5, 4).double()(x, EDGES, return_modulations=True)
+    _, modulations = LocalizedConv(5, 4).double()(x, NINE_EDGES, return_modulations=True)
     node, edge = modulations
     assert [one.level for one in modulations + Modulations([node])] == ["node", "edge", "node"]
     assert modulations[-1] is edge and len(modulations) == 2
