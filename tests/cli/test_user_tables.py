@@ -197,7 +197,7 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 
 
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("runs.task.sensible_split", "runs.task.hold_out", "data.datasets.load_dataset"):
+    for name in ("runs.task.stratified_split", "runs.task.hold_out", "data.datasets.load_dataset"):
         monkeypatch.setattr(f"nodewise.{name}", lambda *_: pytest.fail("drawn"))
     with pytest.raises(pytest.fail.Exception, match="drawn"):
         invoke(*TRAIN, "--out", "again")
