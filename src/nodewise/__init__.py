@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nodewise.data.read_graph import read_graph as read_graph
     from nodewise.data.sources.networkx_graph import from_networkx as from_networkx
     from nodewise.data.splits.drawn import random_split as random_split
-    from nodewise.data.splits.drawn import sensible_split as sensible_split
+    from nodewise.data.splits.drawn import stratified_split as stratified_split
     from nodewise.data.splits.split import Split as Split
     from nodewise.data.tables.preprocessing import Preprocessing as Preprocessing
     from nodewise.data.toy import toy_graph as toy_graph
@@ -63,7 +63,7 @@ _HOME = {
     "localize": "nodewise.nn.localize",
     "random_split": "nodewise.data.splits.drawn",
     "read_graph": "nodewise.data.read_graph",
-    "sensible_split": "nodewise.data.splits.drawn",
+    "stratified_split": "nodewise.data.splits.drawn",
     "toy_graph": "nodewise.data.toy",
     "train": "nodewise.workflow",
     "use_kernel": "nodewise.ops.dispatch",
@@ -94,7 +94,7 @@ __all__ = [
     "localize",
     "random_split",
     "read_graph",
-    "sensible_split",
+    "stratified_split",
     "toy_graph",
     "train",
     "use_kernel",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nodewise.data.checks import check_data, check_split
 from nodewise.data.fingerprints import graph_sha256
 from nodewise.data.node_index import node_index
-from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.drawn import hold_out, stratified_split
 from nodewise.data.splits.split import Split
 from nodewise.errors import GraphError, SplitError
 from nodewise.experiments.auto.selection import Selection, choose_into
@@ -171,7 +171,7 @@ def split_of_graph(
         raise GraphError("y", "is missing", way_out="give labels, -1 to nodes without one")
     if train_index is None and "train_mask" not in data:
         _check_no_index(val_index)
-        return sensible_split(data.y)[0]
+        return stratified_split(data.y)
     masks = data if train_index is None else {}
     chosen = {"train_mask": train_index, "val_mask": val_index, "test_mask": None}
     nodes = {}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from nodewise.analysis.parts import known_split, parts_of
-from nodewise.data.splits.drawn import hold_out, random_split, sensible_split
+from nodewise.data.splits.drawn import hold_out, random_split, stratified_split
 from tests.training.tasks import small_graph
 
 
@@ -18,7 +18,7 @@ def test_masks_are_the_split() -> None:
 
 def test_a_split_that_training_drew_is_drawn_again() -> None:
     data = small_graph()
-    drawn, _ = sensible_split(data.y)
+    drawn = stratified_split(data.y)
     assert known_split(data, drawn.sha256()) == drawn
     data.train_mask = torch.zeros(60, dtype=torch.bool).index_fill(0, torch.arange(30), True)
     held = hold_out(torch.arange(30), data.y)

@@ -99,6 +99,7 @@ def test_a_budget_is_kept(here: Path) -> None:
     [
         (("-m", "GCN-FILM"), "did you mean 'GCN-FiLM'"),
         (("--budget", "soon"), "--budget: is not a time"),
+        (("--memory", "much"), "--memory: is not a size"),
         (("--set", "lamda_local=1"), "did you mean 'lambda_local'"),
     ],
 )

@@ -198,7 +198,7 @@ def test_later_tables_need_no_labels_no_split_and_no_sizes_of_classes(here: Path
 
 def test_prediction_draws_no_split(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
-        "runs.sources.sensible_split",
+        "runs.sources.stratified_split",
         "runs.sources.hold_out",
         "data.datasets.load_dataset",
     ):

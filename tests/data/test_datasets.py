@@ -94,7 +94,7 @@ def test_ways_to_name_a_split(mini: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert split_of(nw.load_dataset("mini", mini, split=own)) == own
     assert sizes(nw.load_dataset("mini", mini, split="few")) == (60, 101, 449)
     many = nw.load_dataset("mini", mini, split="many", seed=3)
-    assert split_of(many) == nw.sensible_split(many.y, 3)[0]
+    assert split_of(many) == nw.stratified_split(many.y, 3)
 
 
 def test_a_split_that_cannot_be_had(mini: Path) -> None:

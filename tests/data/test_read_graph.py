@@ -101,7 +101,7 @@ def test_iris_as_a_neighbor_graph_keeps_its_numbers(tmp_path: Path) -> None:
     expected = (iris.data - iris.data.mean()) / iris.data.std(ddof=0)
     np.testing.assert_allclose(graph.data.x.numpy(), expected.to_numpy(), atol=1e-5)
     assert graph.summary.labels == {"setosa": 50, "versicolor": 50, "virginica": 50}
-    split, _ = nw.sensible_split(graph.data.y)
+    split = nw.stratified_split(graph.data.y)
     check_data(split.apply(graph.data))
 
 

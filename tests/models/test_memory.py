@@ -24,7 +24,7 @@ def test_sizes(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "4", "4 parsec", "-1GB", "0GB", "GB", "1e3"])
 def test_what_is_no_size_is_an_error(text: str) -> None:
-    with pytest.raises(InputError, match=r"--memory: is not a size .*4GB"):
+    with pytest.raises(InputError, match=r"^memory: is not a size .*4GB"):
         memory_budget(text)
 
 

@@ -28,7 +28,7 @@ def test_the_ratio_of_a_drawn_split_is_kept_in_the_source(tmp_path: Path) -> Non
     files = {what: str(tmp_path / f"{what}.csv") for what in ("nodes", "edges")}
     options = nw.ReadOptions(label="topic", split_ratio="8/1/1")
     graph = load_source(files_source(files, options, split_seed=3))
-    expected, _ = nw.sensible_split(graph.data.y, 3, "8/1/1")
+    expected = nw.stratified_split(graph.data.y, 3, "8/1/1")
     assert split_of(graph.data) == expected and len(expected.train) == 32
     assert "32 train, 4 validate, 4 test" in str(graph.summary)
     assert split_of(load_source(graph.source).data) == expected

@@ -29,7 +29,7 @@ def test_as_many_fanouts_as_layers() -> None:
 
 def test_a_budget_is_a_size() -> None:
     assert Batching(memory="2GB").budget == 2 * 10**9 and Batching().budget is None
-    with pytest.raises(InputError, match="--memory"):
+    with pytest.raises(InputError, match="memory: is not a size"):
         Batching(memory="much")
 
 

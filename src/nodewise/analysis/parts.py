@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nodewise.data.node_index import node_index
 from nodewise.data.splits.checks import MASKS
-from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.drawn import hold_out, stratified_split
 from nodewise.data.splits.split import Split
 from nodewise.errors import SplitError
 
@@ -33,7 +33,7 @@ def known_split(data: Data, sha256: str | None = None) -> Split | None:
     if sha256 is None or known or data.get("y") is None:
         return masks
     try:
-        drawn = sensible_split(data.y)[0] if masks is None else _held_out(masks, data)
+        drawn = stratified_split(data.y) if masks is None else _held_out(masks, data)
     except SplitError:  # too few labels
         return masks
     return drawn if drawn.sha256() == sha256 else masks

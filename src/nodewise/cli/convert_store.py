@@ -53,7 +53,7 @@ class StoreRequest:
         from nodewise.models.memory import memory_budget
         from nodewise.runs.open_run import lock_folder
 
-        budget = Budget(memory_budget(self.memory))
+        budget = Budget(memory_budget(self.memory, "--memory"))
         check_free(self.to, self.force)
         fitted = None if self.like is None else preprocessing_of(self.like)
         files = self.tables()

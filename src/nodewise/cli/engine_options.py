@@ -67,5 +67,13 @@ def stored_source(source: Mapping[str, Any], batching: Mapping[str, Any]) -> Map
 
 
 def engine_settings(batching: Mapping[str, Any]) -> list[str]:
-    """The keys of a recipe that were given, as `KEY=VALUE`."""
+    """The keys of a recipe that were given, as `KEY=VALUE`.
+
+    Raises:
+        InputError: `--memory` is not a size.
+    """
+    from nodewise.models.memory import memory_budget
+
+    if batching["memory"]:
+        memory_budget(batching["memory"], "--memory")
     return [f"{key}={batching[key]}" for key in _KEYS if batching[key] is not None]

@@ -60,7 +60,7 @@ def evaluate(
     from nodewise.runs.saved import load_run
     from nodewise.training.inference import Inference
 
-    budget = memory_budget(memory)
+    budget = memory_budget(memory, "--memory")
     model = load_run(run, device=device, allow_changes=allow_changes)
     task, graph = _graph(model, root, device)
     set_threads_for(graph.num_edges, threads)

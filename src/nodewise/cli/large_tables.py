@@ -43,7 +43,7 @@ def outgrow(
     sizes = [
         file.path.stat().st_size * _UNPACKED.get(file.path.suffix, 1) for file in tables.values()
     ]
-    needed, budget = _IN_MEMORY * sum(sizes), memory_budget(memory)
+    needed, budget = _IN_MEMORY * sum(sizes), memory_budget(memory, "--memory")
     if needed > budget and not quiet:
         typer.echo(
             f"memory    reading the tables would take about {as_size(needed)}, more than "

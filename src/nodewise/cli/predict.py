@@ -85,7 +85,7 @@ def predict(
     from nodewise.runs.saved import load_run
 
     _check_paths(out, embeddings)
-    budget = memory_budget(memory)
+    budget = memory_budget(memory, "--memory")
     model = load_run(run, device=device, allow_changes=allow_changes)
     files = files_of(nodes, edges)
     graph = _graph(model, dataset, files, root, device, quiet)

@@ -150,6 +150,7 @@ def train(
       labels.csv`
     """
     set_up(threads, device)
+    from nodewise.experiments.auto.clock import parse_budget
     from nodewise.experiments.train_request import AutoOptions, TrainRequest
     from nodewise.runs.seeds import seed_folder
     from nodewise.runs.sources import TaskMaker
@@ -160,6 +161,8 @@ def train(
 
     device = local_device(device)
     source = stored_source(graph_source(dataset, tables, split, split_seed), batching)
+    if choosing["budget"] is not None:
+        parse_budget(choosing["budget"], "--budget")
     auto = AutoOptions(**choosing)
     calibration = "temperature" if temperature else None
     keys = {"metric": metric, "class_weight": class_weight, "calibration": calibration}
@@ -214,7 +217,8 @@ def _predict(folder: Path, task: Task, memory: str | None, out: Path, quiet: boo
     from nodewise.runs.saved import load_run
 
     model = load_run(folder, device=str(task.data.y.device))
-    write_predictions(model, task.whole_graph, memory_budget(memory), out, quiet=quiet)
+    budget = memory_budget(memory, "--memory")
+    write_predictions(model, task.whole_graph, budget, out, quiet=quiet)
 
 
 def _default_recipe(make: TaskMaker) -> str:

@@ -56,7 +56,7 @@ class ReadOptions:
         split: The column with the values train, val, test or nothing; by default one called
             `split`.
         split_ratio: Training, validation and test nodes of the split that commands draw where the
-            table has none; `sensible_split` draws it in Python.
+            table has none; `stratified_split` draws it in Python.
         source: The column of edges where they start; by default one called so, else the first.
         target: The column of edges where they end; by default one called so, else the second.
         weight: The column of edge weights, if they are to be used.

@@ -25,7 +25,7 @@ def embed(model: Module, *inputs: Any) -> Tensor:
         InputError: The model is of a kind whose layers are not known.
     """
     raise InputError(
-        "--embeddings",
+        "embeddings",
         "are not known of this model",
         value=type(model).__name__,
         way_out="use a model of `nodewise models` that has layers",

@@ -133,7 +133,7 @@ def part_cost(layer: LayerRows) -> int:
     return int(_SLACK * (_NUMBER * (layer.node + layer.edge) + _EDGE))
 
 
-def memory_budget(text: str | None, option: str = "--memory") -> int:
+def memory_budget(text: str | None, option: str = "memory") -> int:
     """The bytes that a text such as "4GB", "500 MB" or "2GiB" stands for.
 
     Args:

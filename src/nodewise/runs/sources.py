@@ -14,7 +14,7 @@ from nodewise.data.options import ReadOptions
 from nodewise.data.read_graph import read_opened
 from nodewise.data.sources.input_file import find_files
 from nodewise.data.sources.pyg_graph import describe
-from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.drawn import describe_drawn, hold_out, stratified_split
 from nodewise.data.splits.split import Split
 from nodewise.data.stores.meta import META, is_store
 from nodewise.data.variations import Variation
@@ -243,7 +243,8 @@ def _with_split(graph: GraphTable, seed: int, ratio: str) -> GraphTable:
     """The graph with the split that it lacks, and a summary that says how it was drawn."""
     data = graph.data
     if "train_mask" not in data:
-        split, sentence = sensible_split(data.y, seed, ratio)
+        split = stratified_split(data.y, seed, ratio)
+        sentence = describe_drawn(split, data.y, seed)
     else:
         given = split_of(data)
         if len(given.val):

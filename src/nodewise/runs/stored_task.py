@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 
-from nodewise.data.splits.drawn import hold_out, sensible_split
+from nodewise.data.splits.drawn import hold_out, stratified_split
 from nodewise.data.splits.split import Split
 from nodewise.data.stores.store import PREPROCESSING, GraphStore
 from nodewise.runs.task import Task
@@ -173,5 +173,5 @@ def split_of_store(store: GraphStore, y: torch.Tensor, seed: int) -> Split:
     """The split of a store, completed as that of a table is."""
     given = store.split
     if given is None or not len(given.train):
-        return sensible_split(y, seed)[0]
+        return stratified_split(y, seed)
     return given if len(given.val) else hold_out(given.train, y, given.test)

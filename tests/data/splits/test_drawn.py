@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nodewise as nw
-from nodewise.data.splits.drawn import few_labels_split, hold_out, random_split
+from nodewise.data.splits.drawn import describe_drawn, few_labels_split, hold_out, random_split
 from nodewise.errors import SplitError
 
 LABELS = np.arange(2000) % 4
@@ -20,7 +20,8 @@ def test_every_class_learns_validates_and_tests_from_three_nodes_on(
     sizes: list[int], seed: int
 ) -> None:
     y = np.repeat(np.arange(-1, len(sizes)), [7, *sizes])
-    split, sentence = nw.sensible_split(torch.from_numpy(y), seed)
+    split = nw.stratified_split(torch.from_numpy(y), seed)
+    sentence = describe_drawn(split, y, seed)
     for label, size in enumerate(sizes):
         train, val, test = (int((y[nodes] == label).sum()) for _, nodes in split)
         assert train + val + test == size and train >= 1 and val >= 1 and (test >= 1 or size == 2)
@@ -30,23 +31,23 @@ def test_every_class_learns_validates_and_tests_from_three_nodes_on(
 
 
 def test_sixty_twenty_twenty_within_each_class() -> None:
-    split, _ = nw.sensible_split(np.repeat([0, 1], [50, 10]))
+    split = nw.stratified_split(np.repeat([0, 1], [50, 10]))
     assert [len(nodes) for _, nodes in split] == [36, 12, 12]
 
 
 @given(st.lists(st.integers(3, 30), min_size=2, max_size=4), st.sampled_from(["1/9/9", "98/1/1"]))
 def test_in_any_ratio_every_class_has_a_node_in_every_part(sizes: list[int], ratio: str) -> None:
     y = np.repeat(np.arange(len(sizes)), sizes)
-    split, _ = nw.sensible_split(y, ratio=ratio)
+    split = nw.stratified_split(y, ratio=ratio)
     assert all(len(set(y[nodes])) == len(sizes) for _, nodes in split)
     assert sum(len(nodes) for _, nodes in split) == len(y)
 
 
 def test_another_ratio() -> None:
     y = np.repeat([0, 1], [50, 10])
-    split, _ = nw.sensible_split(y, ratio="8/1/1")
+    split = nw.stratified_split(y, ratio="8/1/1")
     assert [len(nodes) for _, nodes in split] == [48, 6, 6]
-    assert nw.sensible_split(y, ratio="0.6/0.2/0.2")[0] == nw.sensible_split(y)[0]
+    assert nw.stratified_split(y, ratio="0.6/0.2/0.2") == nw.stratified_split(y)
 
 
 @pytest.mark.parametrize(("nodes", "val"), [(2994, 499), (3000, 500), (6000, 500)])
@@ -66,25 +67,26 @@ def test_few_labels_need_forty_nodes_of_each_class() -> None:
 
 def test_the_seed_decides_and_nothing_else() -> None:
     y = np.arange(60) % 3
-    first, again, other = (nw.sensible_split(y, seed)[0] for seed in (0, 0, 1))
+    first, again, other = (nw.stratified_split(y, seed) for seed in (0, 0, 1))
     assert first == again and first != other
 
 
 def test_a_split_stays_what_it_was() -> None:
     # A changed draw would silently change every result that was made with it.
-    split, _ = nw.sensible_split(np.arange(12) % 2, seed=0)
+    split = nw.stratified_split(np.arange(12) % 2, seed=0)
     assert split.sha256()[:12] == "0eff45dae217"
 
 
 def test_classes_of_two_nodes_are_reported() -> None:
-    _, sentence = nw.sensible_split([0, 0, 1, 1, 1])
+    y = [0, 0, 1, 1, 1]
+    sentence = describe_drawn(nw.stratified_split(y), y, 0)
     assert "1 classes of two nodes have none to test" in sentence
 
 
 @pytest.mark.parametrize(("y", "problem"), [([0, 0, 1], "only node"), ([-1, -1], "no node has a")])
 def test_labels_that_cannot_be_split(y: list[int], problem: str) -> None:
     with pytest.raises(SplitError, match=problem):
-        nw.sensible_split(y)
+        nw.stratified_split(y)
 
 
 def test_random_split_has_the_sizes_asked_for() -> None:

@@ -17,7 +17,7 @@ def test_a_budget_is_read(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "-3m", "0s", "5 days", "5m 3s"])
 def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--budget: is not a time"):
+    with pytest.raises(InputError, match=r"^budget: is not a time"):
         parse_budget(text)
 
 

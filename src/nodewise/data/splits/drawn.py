@@ -107,8 +107,8 @@ def few_labels_split(y: ArrayLike, seed: int = 0) -> Split:
 
 
 def many_labels_split(y: ArrayLike, seed: int = 0) -> Split:
-    """Draw 60 % of each class to train on, 20 % to validate, 20 % to test, as `sensible_split`."""
-    return sensible_split(y, seed)[0]
+    """Draw 60 % of each class to train on, 20 % to validate, 20 % to test: `stratified_split`."""
+    return stratified_split(y, seed)
 
 
 # Splits that any graph with enough labels can have, by the names that `--split` takes.
@@ -118,7 +118,7 @@ NAMED_SPLITS: Final[dict[str, Callable[[ArrayLike, int], Split]]] = {
 }
 
 
-def sensible_split(y: ArrayLike, seed: int = 0, ratio: str = RATIO) -> tuple[Split, str]:
+def stratified_split(y: ArrayLike, seed: int = 0, ratio: str = RATIO) -> Split:
     """Draw 60 % of each class to train on, 20 % to validate, 20 % to test, or in another ratio.
 
     Each class has at least one node in each part; with two labeled nodes it has none to test. The
@@ -129,20 +129,32 @@ def sensible_split(y: ArrayLike, seed: int = 0, ratio: str = RATIO) -> tuple[Spl
         seed: Which split.
         ratio: Training, validation and test nodes, three numbers such as 80/10/10.
 
-    Returns:
-        The split, and a sentence that describes it.
-
     Raises:
         SplitError: There are no labels, a class has only one, or the ratio is none.
     """
     _, val, test = shares_of(ratio)
     labels = torch.as_tensor(y).cpu().numpy()
+    # The name is part of the seed: another one would draw other splits.
     order = FrozenRandom(seed, "sensible split").permutation(len(labels))
     members = [order[labels[order] == label] for label in np.unique(labels[labels >= 0])]
     _check_members(labels, members)
     parts = zip(*(_three_parts(nodes, val, test) for nodes in members), strict=True)
-    split = Split(*(np.concatenate(part) for part in parts))
-    return split, _sentence(split, sum(len(nodes) < 3 for nodes in members), seed)
+    return Split(*(np.concatenate(part) for part in parts))
+
+
+def describe_drawn(split: Split, y: ArrayLike, seed: int) -> str:
+    """A sentence on a split that `stratified_split` drew because there was none.
+
+    Args:
+        split: The split.
+        y: The labels that it was drawn from.
+        seed: Which split it is.
+    """
+    labels = torch.as_tensor(y).cpu().numpy()
+    untested = len(np.setdiff1d(labels[split.val], labels[split.test]))
+    sizes = f"{len(split.train)} train, {len(split.val)} validate, {len(split.test)} test"
+    some = f"; {untested} classes of two nodes have none to test" if untested else ""
+    return f"no split was given, so one was drawn within each class: {sizes} (seed {seed}){some}"
 
 
 def _check_sizes(**sizes: int) -> None:
@@ -191,9 +203,3 @@ def _check_members(labels: NDArray[np.int64], members: list[NDArray[np.int64]]) 
             position=int(alone),
             way_out="label another node of that class, or none",
         )
-
-
-def _sentence(split: Split, untested: int, seed: int) -> str:
-    sizes = f"{len(split.train)} train, {len(split.val)} validate, {len(split.test)} test"
-    some = f"; {untested} classes of two nodes have none to test" if untested else ""
-    return f"no split was given, so one was drawn within each class: {sizes} (seed {seed}){some}"

@@ -34,8 +34,12 @@ def seconds_of(budget: str | None, num_nodes: int, num_edges: int) -> float:
     return _SHORT if num_nodes < _FEW_NODES and num_edges < _FEW_EDGES else _LONG
 
 
-def parse_budget(text: str) -> float:
+def parse_budget(text: str, option: str = "budget") -> float:
     """Seconds from "90s", "5m" or "2h"; a number alone is minutes.
+
+    Args:
+        text: The time.
+        option: Where it was given, for the error.
 
     Raises:
         InputError: It is none of these.
@@ -44,7 +48,7 @@ def parse_budget(text: str) -> float:
     seconds = float(found[1]) * _UNITS.get(found[2], 0.0) if found else 0.0
     if seconds <= 0:
         raise InputError(
-            "--budget", "is not a time", value=text, way_out="write 90s, 5m or 2h, for example"
+            option, "is not a time", value=text, way_out="write 90s, 5m or 2h, for example"
         )
     return seconds
 
