@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from nodewise.ops.sparse import SparseRows
+from nodewise.ops.sparse import SparseRows, is_autocast_on
 
 T = TypeVar("T")
 _HALF = (torch.float16, torch.bfloat16)
@@ -32,10 +32,9 @@ def without_autocast(forward: Callable[..., T]) -> Callable[..., T]:
         edge_weight: Tensor | None = None,
         return_modulations: bool = False,
     ) -> T:
-        device = self.weight.device.type
-        if not torch.is_autocast_enabled(device):
+        if not is_autocast_on(self.weight.device):
             return forward(self, x, edge_index, edge_weight, return_modulations)
-        with torch.autocast(device, enabled=False):
+        with torch.autocast(self.weight.device.type, enabled=False):
             x, edge_weight = (_converted(part, self.weight.dtype) for part in (x, edge_weight))
             return forward(self, x, edge_index, edge_weight, return_modulations)
 

@@ -230,13 +230,18 @@ def check_rows(
         raise InputError("x", f"must have the shape {expected}", value=rows, way_out=way_out)
 
 
+def is_autocast_on(device: torch.device) -> bool:
+    """Whether `torch.autocast` is on for a device; the meta device has none."""
+    return device.type != "meta" and torch.is_autocast_enabled(device.type)
+
+
 def check_precision(name: str, x: Features | Tensor, weight: Tensor) -> None:
     """Check that a tensor is multiplied with a weight of its own type, on its device.
 
     Raises:
         InputError: It is not; autocast converts types by itself.
     """
-    if x.dtype != weight.dtype and not torch.is_autocast_enabled(weight.device.type):
+    if x.dtype != weight.dtype and not is_autocast_on(weight.device):
         check_dtype(weight.dtype, name, x)
     if x.device != weight.device:
         raise InputError(

@@ -132,7 +132,7 @@ def test_an_array_that_claims_to_be_larger_than_its_data_is_refused(tmp_path: Pa
     npz_members.npy.write_array_header_1_0(stream, header)
     with ZipFile(tmp_path / "g.npz", "w") as archive:
         archive.writestr("x.npy", stream.getvalue())
-    with pytest.raises(TableError, match="is no array of float64"):
+    with pytest.raises(TableError, match="is not an array of float64"):
         nw.read_graph(tmp_path / "g.npz")
 
 
