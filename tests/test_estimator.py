@@ -157,6 +157,7 @@ def test_what_is_no_graph_and_what_cannot_be_scored_is_refused(data: Data) -> No
         trained.score(bare)
 
 
+@pytest.mark.medium
 def test_a_recipe_can_be_chosen_on_validation_nodes(tmp_path: Path, data: Data) -> None:
     clf = NodeClassifier(recipe="auto", random_state=0, settings=QUICK).fit(data)
     assert clf.choice_ is not None

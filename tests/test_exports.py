@@ -35,6 +35,7 @@ def test_layers_and_models_have_their_public_names() -> None:
     assert {"LGCN", "LGAT", "LGIN", "Classifier", "build_model", "ZOO"} <= {*models.__all__}
 
 
+@pytest.mark.medium
 def test_localize_is_the_function_whatever_was_imported_before() -> None:
     text = "import nodewise.nn.localize; from nodewise.nn import localize; localize(None)"
     found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)

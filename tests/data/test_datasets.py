@@ -256,6 +256,7 @@ def test_pyg_reads_the_same_amazon_graph(data_root: Path, tmp_path: Path) -> Non
     assert data.class_names[4] == "Computer Components"
 
 
+@pytest.mark.medium
 def test_pyg_reads_the_same_coauthor_graph(data_root: Path, tmp_path: Path) -> None:
     link(data_root / "coauthor" / "ms_academic_cs.npz", tmp_path / "CS" / "raw")
     reference, data = Coauthor(str(tmp_path), "CS")[0], nw.load_dataset("coauthor-cs", sparse=True)

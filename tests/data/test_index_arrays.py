@@ -243,6 +243,7 @@ def test_a_check_copies_nothing() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.medium
 def test_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
     bad = next(bad for bad in BAD_MATRICES if bad.name == "indptr that ends at 0")
     np.savez(tmp_path / "e.npz", **named("attr", bad.parts), edges=PAIRS, labels=[0, 1, 0, 1])

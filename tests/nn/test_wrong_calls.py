@@ -187,6 +187,7 @@ def test_a_layer_has_sizes_of_at_least_one(sizes: dict[str, Any]) -> None:
         LocalizedConv(**{"in_channels": 4, "out_channels": 3, **sizes})
 
 
+@pytest.mark.medium
 def test_a_compiled_layer_refuses_them_too() -> None:
     compiled = torch.compile(LocalizedConv(WIDTH, 4), backend="aot_eager")
     plain = edges()[:, edges()[0] != edges()[1]]

@@ -59,6 +59,7 @@ print("refused", refused)
 """
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="mprotect is called by its Linux name"
 )

@@ -30,6 +30,7 @@ def pages(what: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(sys.platform != "linux", reason="sets options of GNU's malloc")
 def test_what_is_freed_is_used_again() -> None:
     left_alone = pages("leave")

@@ -177,6 +177,7 @@ def test_an_npz_with_wrong_ids_or_weights(
         nw.read_graph(path, weight=None if "node_ids" in arrays else "edge_weight")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["cora", "chameleon"])
 def test_a_data_set_comes_back(tmp_path: Path, data_root: Path, name: str) -> None:
     data = nw.load_dataset(name, data_root)
