@@ -59,6 +59,7 @@ def make_app(explored: ExplorerData, name: str, host: str = "127.0.0.1") -> Dash
         enable_mcp=False,
     )
     app.layout = page(explored, name)
+    explored.node(explored.ids[0])  # computes what all nodes share, before the first click
     register(app, explored)
     server: Any = app.server
     secure(server, app.csp_hashes(), host)
