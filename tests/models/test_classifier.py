@@ -10,6 +10,7 @@ from torch.nn.functional import elu, layer_norm, relu
 from torch_geometric.explain import Explainer, GNNExplainer
 from torch_geometric.nn import GCN
 
+from nodewise.errors import InputError
 from nodewise.models.classifier import LGAT, LGCN, LGIN, Classifier
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.options import DropRates
@@ -46,6 +47,12 @@ def test_widths_are_required(name: str) -> None:
         MODELS[name](1433)
     with pytest.raises(TypeError, match="out_channels"):
         MODELS[name](1433, 8)
+
+
+@pytest.mark.parametrize("count", [0, -2])
+def test_a_stack_has_at_least_one_layer(count: int) -> None:
+    with pytest.raises(InputError, match="num_layers: must be an integer of at least 1"):
+        LGCN(5, 8, 3, num_layers=count)
 
 
 @pytest.mark.parametrize("name", MODELS)

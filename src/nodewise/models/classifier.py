@@ -22,6 +22,7 @@ from nodewise.nn.film_conv import FilmConv
 from nodewise.nn.localized_conv import LocalizedConv
 from nodewise.nn.modulation import Modulations
 from nodewise.nn.options import LocalizationOptions
+from nodewise.nn.pyg_arguments import check_sizes
 from nodewise.nn.typed_call import TypedCall
 from nodewise.ops.dispatch import dropout
 from nodewise.ops.safety import check_index
@@ -340,6 +341,7 @@ class LocalizedStack(Classifier):
         **conv: Any,
     ) -> None:
         options = {"aggregator": self.aggregator, **conv}
+        check_sizes(num_layers=num_layers)  # below one, the lists of layers would still have one
         sizes = layer_sizes(in_channels, hidden_channels, out_channels, num_layers, heads)
         super().__init__(localized_convs(sizes, **options), dropout, act, output_act)
 
