@@ -78,7 +78,7 @@ def conv_of(form: str) -> LocalizedConv:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(edge_lists(), st.sampled_from([None, 2]))
-def test_is_the_paper_s_layer(graph: tuple[Tensor, int], bottleneck: int | None) -> None:
+def test_equals_the_layer_of_the_paper(graph: tuple[Tensor, int], bottleneck: int | None) -> None:
     edge_index, nodes = graph
     torch.manual_seed(nodes)
     x = torch.randn(nodes, 5, dtype=torch.float64)
